@@ -1,0 +1,69 @@
+"""Whatever is written is written under a temporary name, flushed to the disk, and renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from edgekit.errors import StorageError
+
+PARTIAL_SUFFIX = ".partial"
+"""Ending of a file that is still being written; one that is found later was left by a cut."""
+
+_REASONS = {
+    errno.ENOSPC: ("the disk is full", "free some space and start again: what was finished is kept"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space and start again: what was finished is kept"),
+    errno.EROFS: ("the file system is read-only", "choose another folder, or mount it for writing"),
+    errno.EIO: ("the disk reports an error", "check the drive and its cable, then start again"),
+    errno.EACCES: ("permission denied", "choose a folder that this user may write to"),
+    errno.EPERM: ("permission denied", "choose a folder that this user may write to"),
+}
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """The one line that a person can act on, for an error of the disk."""
+    what, mend = _REASONS.get(error.errno or 0, (error.strerror or str(error), None))
+    return StorageError(f"cannot write {path}: {what}", mend=mend)
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; when the block ends well, flush it to the disk and rename it to `path`.
+
+    The temporary name keeps the suffix, because writers such as OpenCV choose the format by it.
+
+    Raises:
+        StorageError: the disk is full, read-only or failing. The temporary file is removed, `path` is as it was.
+    """
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{PARTIAL_SUFFIX}{path.suffix}")
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    except OSError as error:
+        raise storage_error(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        StorageError: the disk is full, read-only or failing.
+    """
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,32 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def find_shared() -> Path | None:
+    """The development data: $EDGEKIT_SHARED, or the folder `shared` in or beside the checkout."""
+    named = os.environ.get("EDGEKIT_SHARED")
+    candidates = [Path(named)] if named else [ROOT / "shared", ROOT.parent / "shared"]
+    return next((path for path in candidates if (path / "data").is_dir()), None)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Path of the development data (real pictures with labels, weights); skips where it is absent."""
+    found = find_shared()
+    if found is None:
+        pytest.skip("the development data is not beside the checkout (set EDGEKIT_SHARED to its folder)")
+    return found
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Root of the checkout."""
+    return ROOT
