@@ -43,7 +43,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _sync(temporary)
-        os.replace(temporary, path)
+        temporary.replace(path)
         _sync(path.parent)
     except OSError as error:
         raise storage_error(path, error) from error
