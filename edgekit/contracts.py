@@ -339,3 +339,11 @@ class PanoramaBuilder(Protocol):
     def finish(self) -> list[Columns]:
         """No more frames; return what is left."""
         ...
+
+
+class Progress(Protocol):
+    """Called by long work to say how far it is; the command line shows it, tests leave it out."""
+
+    def __call__(self, stage: str, done: int, total: int | None = None) -> None:
+        """`done` of `total` (None: nobody knows) steps of `stage` are finished."""
+        ...

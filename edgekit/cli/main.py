@@ -1,0 +1,60 @@
+"""The command `edgekit`: the table of its commands, and what becomes of an error."""
+
+from __future__ import annotations
+
+import sys
+from typing import ClassVar
+
+import typer
+
+from edgekit import __version__
+from edgekit.cli.group import LazyGroup
+from edgekit.errors import EdgekitError
+
+
+class Commands(LazyGroup):
+    """All commands of edgekit."""
+
+    table: ClassVar[dict[str, tuple[str, str]]] = {
+        "demo": ("edgekit.cli.demo", "Count a row that comes with edgekit; see the true count."),
+        "run": ("edgekit.cli.run", "Count the fruit of a row: video, frames or panorama."),
+        "count": ("edgekit.cli.count", "Count a finished run again at another threshold."),
+        "panorama": ("edgekit.cli.panorama", "Build or give out the panorama of a row alone."),
+        "export": ("edgekit.cli.export", "Make an ONNX graph or a TensorRT engine."),
+        "parity": ("edgekit.cli.parity", "Compare two artifacts of one model on real tiles."),
+        "calibrate": ("edgekit.cli.calibrate", "Set the season's confidence threshold from labels."),
+        "bench": ("edgekit.cli.bench", "Measure what a model costs and how good it is."),
+        "init": ("edgekit.cli.init", "Write recipes and site files into a folder, to edit."),
+    }
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Fruit instance segmentation on a trolley between greenhouse rows.",
+    epilog="Example: edgekit run row12.mp4 --out runs/row12",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"edgekit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _edgekit(
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Fruit instance segmentation on a trolley between greenhouse rows."""
+
+
+def main() -> None:
+    """Run the command line: an EdgekitError is one line and its exit code, anything else a bug that shows its trace."""
+    try:
+        app()
+    except EdgekitError as error:
+        typer.echo(f"edgekit: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,23 @@
+"""`edgekit init` writes what a person edits, once."""
+
+from typer.testing import CliRunner
+
+from edgekit.cli.main import app
+from edgekit.templates import KINDS, template_files, templates_root
+
+runner = CliRunner()
+
+
+def test_init_writes_every_template_and_keeps_edited_files(tmp_path):
+    names = [path.relative_to(templates_root()) for kind in KINDS for path in template_files(kind)]
+    assert names
+    first = runner.invoke(app, ["init", str(tmp_path)])
+    assert first.exit_code == 0
+    edited = tmp_path / names[0]
+    edited.write_text("edited")
+    second = runner.invoke(app, ["init", str(tmp_path)])
+    assert edited.read_text() == "edited"
+    assert "kept" in second.output
+    runner.invoke(app, ["init", str(tmp_path), "--force"])
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (templates_root() / name).read_bytes()
