@@ -1,0 +1,141 @@
+"""edgekit against sahi with Ultralytics, end to end on the same pictures: time, memory, mask AP.
+
+    python bench/peers/sahi_compare.py --data SET --weights W.pt --model M.onnx [M2.onnx ...] [--pairs 7] [--json F]
+
+SET holds `instances.json` (COCO) and `images/`. Every run is a process of its own with two threads; the runs of the two
+sides alternate, and the ratio is taken pair by pair. edgekit writes its whole run folder each time. Needs
+`pip install sahi==0.12.* ultralytics` beside edgekit.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pycocotools import mask as coco_mask
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
+
+THREADS = 2
+WORKER = Path(__file__).with_name("sahi_worker.py")
+
+
+def timed(command: list[str]) -> tuple[float, float]:
+    """Seconds and peak resident MB of a command in a process of its own."""
+    environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS), "OPENBLAS_NUM_THREADS": str(THREADS)}
+    start = time.perf_counter()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        sys.exit(f"{' '.join(command)} failed:\n{said}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def pictures_of(data: Path) -> list[dict]:
+    return json.loads((data / "instances.json").read_text())["images"]
+
+
+def edgekit_command(options: argparse.Namespace, model: Path, run: Path) -> list[str]:
+    pictures = [str(options.data / "images" / picture["file_name"]) for picture in pictures_of(options.data)]
+    settings = ["--panorama", "--threshold", str(options.confidence), "--overlap", str(options.overlap)]
+    edgekit = [sys.executable, "-m", "edgekit", "run", *pictures, "--out", str(run), "--model", str(model)]
+    return [*edgekit, *settings, "--threads", str(THREADS), "--quiet"]
+
+
+def sahi_command(options: argparse.Namespace, out: Path) -> list[str]:
+    settings = ["--overlap", str(options.overlap), "--confidence", str(options.confidence), "--threads", str(THREADS)]
+    return [sys.executable, str(WORKER), "--data", str(options.data), "--model", str(options.weights), *settings,
+            "--out", str(out)]  # fmt: skip
+
+
+def edgekit_results(run: Path, data: Path, threshold: float) -> list[dict]:
+    """The run's COCO results above the threshold, under the image ids of the labels."""
+    ids = {Path(picture["file_name"]).stem: picture["id"] for picture in pictures_of(data)}
+    told = json.loads((run / "fruit.coco.json").read_text())
+    rows = json.loads((run / "fruit.images.json").read_text())["images"]
+    row_ids = {row["id"]: ids[Path(row["source"]).stem] for row in rows}
+    return [{**fruit, "image_id": row_ids[fruit["image_id"]]} for fruit in told if fruit["score"] >= threshold]
+
+
+def mask_ap50(results: list[dict], data: Path) -> float:
+    """Mask AP at IoU 0.5 of all classes taken as one, no limit on detections a picture beyond 1,000."""
+    truth = COCO(str(data / "instances.json"))
+    for label in truth.dataset["annotations"]:
+        label["category_id"] = 1
+    truth.dataset["categories"] = [{"id": 1, "name": "fruit"}]
+    truth.createIndex()
+    sizes = {picture["id"]: (picture["height"], picture["width"]) for picture in truth.dataset["images"]}
+    rows = [{"image_id": row["image_id"], "category_id": 1, "score": row["score"],
+             "segmentation": as_rle(row["segmentation"], *sizes[row["image_id"]])}
+            for row in results if row["segmentation"]]  # fmt: skip
+    evaluation = COCOeval(truth, truth.loadRes(rows), "segm")
+    evaluation.params.maxDets = [1, 100, 1000]
+    evaluation.evaluate()
+    evaluation.accumulate()
+    precision = evaluation.eval["precision"][0, :, 0, 0, 2]
+    return float(precision[precision > -1].mean())
+
+
+def as_rle(segmentation: dict | list, height: int, width: int) -> dict:
+    if isinstance(segmentation, dict):
+        return segmentation
+    polygons = [polygon for polygon in segmentation if len(polygon) >= 6]
+    return coco_mask.merge(coco_mask.frPyObjects(polygons or [[0.0] * 6], height, width))
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def compare(options: argparse.Namespace, model: Path, folder: Path) -> dict:
+    sahi_s, edgekit_s, sahi_mb, edgekit_mb = [], [], [], []
+    run, out = folder / "run", folder / "sahi.json"
+    for _ in range(options.pairs):
+        shutil.rmtree(run, ignore_errors=True)
+        for command, seconds, peaks in (
+            (sahi_command(options, out), sahi_s, sahi_mb),
+            (edgekit_command(options, model, run), edgekit_s, edgekit_mb),
+        ):
+            took, peak = timed(command)
+            seconds.append(took)
+            peaks.append(peak)
+    return {
+        "model": model.name, "pairs": options.pairs, "threads": THREADS,
+        "pictures": len(pictures_of(options.data)), "tiles": json.loads((run / "summary.json").read_text())["tiles"],
+        "sahi_s": spread(sahi_s), "edgekit_s": spread(edgekit_s),
+        "times_faster": spread([a / b for a, b in zip(sahi_s, edgekit_s, strict=True)]),
+        "sahi_peak_mb": spread(sahi_mb), "edgekit_peak_mb": spread(edgekit_mb),
+        "sahi_mask_ap50": mask_ap50(json.loads(out.read_text()), options.data),
+        "edgekit_mask_ap50": mask_ap50(edgekit_results(run, options.data, options.confidence), options.data),
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True, nargs="+")
+    parser.add_argument("--overlap", type=int, default=96)
+    parser.add_argument("--confidence", type=float, default=0.25)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        figures = [compare(options, model, Path(folder)) for model in options.model]
+    text = json.dumps(figures, indent=2)
+    print(text)
+    if options.json:
+        options.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
