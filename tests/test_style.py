@@ -7,7 +7,7 @@ import pytest
 
 LEVELS = (
     ("contracts", "errors"),
-    ("environment", "masks", "labels", "templates"),
+    ("environment", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),
     ("calibration", "export", "runtime"),
     ("bench",),

@@ -1,0 +1,73 @@
+"""Files that a person edits: what is wrong is said, with the key and the mend."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from edgekit.errors import SettingsError
+from edgekit.settings_file import read_settings, settings_from
+
+
+@dataclass(frozen=True)
+class Camera:
+    name: str
+    rate_hz: float = 15.0
+
+
+@dataclass(frozen=True)
+class Site:
+    crop: Literal["tomato", "paprika"]
+    rows: int = 1
+    scale_mm: float | None = None
+    keep: bool = True
+    folder: Path = Path("runs")
+    cameras: tuple[Camera, ...] = ()
+    main: Camera = field(default_factory=lambda: Camera("left"))
+
+
+def test_a_file_becomes_settings(tmp_path):
+    file = tmp_path / "site.toml"
+    file.write_text('crop = "tomato"\nscale_mm = 2\nfolder = "x"\n[main]\nname = "a"\n[[cameras]]\nname = "b"\n')
+    expected = Site("tomato", scale_mm=2.0, folder=Path("x"), cameras=(Camera("b"),), main=Camera("a"))
+    assert read_settings(file, Site) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "'crop' is missing"),
+        ('crop = "tomato"\nrosw = 3', "unknown key 'rosw' - the nearest known key is 'rows'"),
+        ('crop = "cucumber"', "use one of: tomato, paprika"),
+        ('crop = "tomato"\nrows = 1.5', "rows = 1.5 - write a whole number"),
+        ('crop = "tomato"\nrows = true', "write a whole number"),
+        ('crop = "tomato"\nkeep = 1', "write true or false"),
+        ('crop = "tomato"\nscale_mm = "2"', "write a number"),
+        ('crop = "tomato"\nmain = 2', "write a table"),
+        ('crop = "tomato"\n[main]\nnmae = "x"', "unknown key 'main.nmae' - the nearest known key is 'main.name'"),
+        ('crop = "tomato"\n[main]', "'main.name' is missing"),
+        ('crop = "tomato"\ncameras = 2', "write a list"),
+        ("crop = ", "is not TOML"),
+        ("\xff", "unknown key"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, text, said):
+    file = tmp_path / "site.toml"
+    file.write_text(text if text != "\xff" else '"\xff" = 1', encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        read_settings(file, Site)
+    assert said in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path):
+    with pytest.raises(SettingsError, match="cannot read"):
+        read_settings(tmp_path / "none.toml", Site)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SettingsError, match="is not TOML"):
+        read_settings(tmp_path / "bytes.toml", Site)
+
+
+def test_settings_from_plain_values():
+    assert settings_from({"crop": "paprika"}, Site).crop == "paprika"
