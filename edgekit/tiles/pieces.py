@@ -35,15 +35,11 @@ class Pieces:
     """N x 4; the part of the panorama that the piece's tile sees."""
     cut_sides: npt.NDArray[np.bool_]
     """N x 4; whether the mask touches the left, top, right, bottom border of its tile, where the panorama goes on."""
+    cut: npt.NDArray[np.bool_]
+    """N; whether it touches any of them."""
 
     def __len__(self) -> int:
         return len(self.instances)
-
-    @property
-    def cut(self) -> npt.NDArray[np.bool_]:
-        """N; touches at least one inner border."""
-        touched: npt.NDArray[np.bool_] = self.cut_sides.any(axis=1)
-        return touched
 
 
 def gather_pieces(
@@ -64,6 +60,7 @@ def gather_pieces(
     bounds = np.array([_bounds(mask) for mask in masks], np.int64).reshape(-1, 4)
     seen = _seen_xyxy(specs, size_wh)[tile]
     order = piece_order(instances, bounds, seen, row)
+    cut_sides = _cut_sides(bounds, seen, size_wh, border_px)[order]
     return Pieces(
         instances=instances.select(order),
         tile=tile[order],
@@ -71,7 +68,8 @@ def gather_pieces(
         bounds_xyxy=bounds[order],
         area_px=np.array([np.count_nonzero(masks[i].plane) for i in order], np.int64),
         seen_xyxy=seen[order],
-        cut_sides=_cut_sides(bounds, seen, size_wh, border_px)[order],
+        cut_sides=cut_sides,
+        cut=np.asarray(cut_sides.any(axis=1)),
     )
 
 

@@ -39,7 +39,7 @@ class MergeSettings:
     """
 
     min_agreement: float = 0.5
-    """Detections of neighbouring tiles are one fruit from this mask IoU on, measured in the strip that both tiles see."""
+    """Detections of neighbouring tiles are one fruit from this mask IoU on, taken in the strip that both tiles see."""
     min_containment: float = 0.7
     """The same for a piece that its tile's border cuts: share of the smaller mask that lies in the other."""
     similar_score: float = 0.5
