@@ -1,0 +1,98 @@
+"""Pairs of a confidence and the mask IoU that it stands for, with the tile that each was seen in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from edgekit.calibration.refusal import CalibrationRefused, Reason
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """n predictions and what became of them; element i of every column is prediction i.
+
+    Raises:
+        ValueError: columns of different lengths.
+        CalibrationRefused: a value that is not finite, or that is not between 0 and 1.
+    """
+
+    confidence: Floats
+    """float64, n; x, the score that the threshold acts on."""
+    iou: Floats
+    """float64, n; y, the best mask IoU over the labels of the tile, 0 where there is none."""
+    tile: npt.NDArray[np.str_]
+    """text, n; name of the tile. Predictions of one tile are not independent."""
+    height: Floats | None = None
+    """float64, n; where the fruit hangs, 0 at the top of the panorama and 1 at its bottom; None where unknown."""
+
+    def __post_init__(self) -> None:
+        columns = {"confidence": self.confidence, "iou": self.iou}
+        if self.height is not None:
+            columns["height"] = self.height
+        n = len(self.confidence)
+        for name, values in columns.items():
+            column = np.array(values, np.float64)
+            _require_shares(name, column)
+            self._set_column(name, column, n)
+        self._set_column("tile", np.array(self.tile, np.str_), n)
+
+    def _set_column(self, name: str, column: npt.NDArray[np.generic], n: int) -> None:
+        if column.shape != (n,):
+            raise ValueError(f"{name} must have {n} elements like confidence, got the shape {column.shape}")
+        column.setflags(write=False)
+        object.__setattr__(self, name, column)
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    @cached_property
+    def _grouped(self) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.intp]]:
+        names, codes = np.unique(self.tile, return_inverse=True)
+        return names, codes.astype(np.intp)
+
+    @property
+    def tile_names(self) -> tuple[str, ...]:
+        """Names of the tiles that hold at least one pair, sorted."""
+        return tuple(str(name) for name in self._grouped[0])
+
+    @property
+    def tile_codes(self) -> npt.NDArray[np.intp]:
+        """intp, n; position of each pair's tile in `tile_names`."""
+        return self._grouped[1]
+
+    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Pairs:
+        """The pairs that a boolean mask or an index names, in that order."""
+        height = None if self.height is None else self.height[rows]
+        return Pairs(self.confidence[rows], self.iou[rows], self.tile[rows], height)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Pairs]) -> Pairs:
+        """All pairs of `parts`, in their order; heights are kept only where every part has them."""
+        if not parts:
+            return cls(np.zeros(0), np.zeros(0), np.zeros(0, np.str_))
+        heights = [part.height for part in parts if part.height is not None]
+        return cls(
+            np.concatenate([part.confidence for part in parts]),
+            np.concatenate([part.iou for part in parts]),
+            np.concatenate([part.tile for part in parts]),
+            np.concatenate(heights) if len(heights) == len(parts) else None,
+        )
+
+
+def _require_shares(name: str, column: Floats) -> None:
+    """Refuse NaN, infinities and anything outside 0 to 1, and name the first row of them."""
+    for reason, bad, kind in (
+        (Reason.NOT_FINITE, ~np.isfinite(column), "not a finite number"),
+        (Reason.NOT_A_SHARE, (column < 0) | (column > 1), "outside 0 to 1"),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            what = f"{int(bad.sum())} values of {name} are {kind}, the first in row {row}: {column.flat[row]}"
+            raise CalibrationRefused(reason, what, mend="mend or remove these rows")
