@@ -1,0 +1,126 @@
+"""The folder of a run: its files, who may write in it, and what a cut left behind."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from edgekit.errors import RunFinishedError, RunFolderError
+from edgekit.store.atomic import PARTIAL_SUFFIX, storage_error
+from edgekit.store.reader import RunReader
+
+_LOCK_NAME = ".lock"
+_ASIDE_NAME = "set-aside"
+_DATABASE_NAME = "run.sqlite"
+
+
+class RunFolder:
+    """Where the files of a run lie.
+
+    Args:
+        path: the folder; it need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / _DATABASE_NAME
+        self.coco_results = path / "fruit.coco.json"
+        self.coco_dataset = path / "panorama.coco.json"
+        self.fruit_csv = path / "fruit.csv"
+        self.annotated = path / "annotated.png"
+        self.summary = path / "summary.json"
+
+    @property
+    def results(self) -> tuple[Path, ...]:
+        """The files that are written from the database when a run ends."""
+        return self.coco_results, self.coco_dataset, self.fruit_csv, self.annotated, self.summary
+
+    def segments(self, number: int) -> Path:
+        """Folder of the panorama segments of a source."""
+        return self.path / "panorama" / f"row_{number:03d}"
+
+    @contextmanager
+    def claimed(self) -> Iterator[list[str]]:
+        """Hold the folder for one writing process; yield what an earlier one left half done and was set aside.
+
+        Raises:
+            RunFinishedError: it holds a finished run.
+            RunFolderError: it holds other things, or another process is writing a run there.
+            StorageError: it cannot be made or written.
+        """
+        self._check_place()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / _LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise storage_error(self.path, error) from error
+        try:
+            self._lock(lock)
+            aside = self._set_aside_halves()
+            self._check_unfinished()
+            yield aside
+        finally:
+            os.close(lock)
+
+    def _check_place(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise RunFolderError(f"{self.path} is a file", mend="name a folder that is new or holds an unfinished run")
+        if not self.path.exists() or self.database.exists():
+            return
+        foreign = sorted(item.name for item in self.path.iterdir() if item.name not in (_LOCK_NAME, _ASIDE_NAME))
+        if foreign:
+            mend = "name a folder that is new, empty or holds an unfinished run"
+            raise RunFolderError(f"{self.path} holds other files ({foreign[0]}, ...) and no run", mend=mend)
+
+    def _lock(self, handle: int) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            mend = "wait for it, stop it, or choose another --out"
+            raise RunFolderError(f"another edgekit process is writing in {self.path}", mend=mend) from error
+
+    def _check_unfinished(self) -> None:
+        """A finished run is refused; one that lost a file that is written at the end may write it again."""
+        if not self.database.exists() or self.database.stat().st_size == 0:
+            return
+        reader = RunReader.open(self.database)
+        try:
+            run = reader.run_or_none()
+        finally:
+            reader.close()
+        if run is not None and run.finished and all(item.exists() for item in self.results):
+            mend = "choose another --out, or read it with: edgekit count"
+            raise RunFinishedError(f"{self.path} holds a finished run", mend=mend)
+
+    def _set_aside_halves(self) -> list[str]:
+        """Move what was cut while it was written to a folder of its own: nothing is deleted."""
+        halves = [item for item in self.path.rglob(f".*{PARTIAL_SUFFIX}*") if _ASIDE_NAME not in item.parts]
+        halves += [item for item in (self.coco_results, self.coco_dataset, self.summary) if _is_torn(item)]
+        return [self._move_aside(item) for item in halves]
+
+    def _move_aside(self, item: Path) -> str:
+        aside = self.path / _ASIDE_NAME
+        name = item.relative_to(self.path).as_posix().replace("/", "_").lstrip(".")
+        taken = sum(1 for other in aside.glob(f"*-{name}")) if aside.exists() else 0
+        try:
+            aside.mkdir(exist_ok=True)
+            shutil.move(item, aside / f"{taken + 1}-{name}")
+        except OSError as error:
+            raise storage_error(aside, error) from error
+        return f"{item.relative_to(self.path)} was half written; it lies in {_ASIDE_NAME}/ now"
+
+
+def _is_torn(path: Path) -> bool:
+    """True for a JSON file that was cut."""
+    try:
+        json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return False
+    except ValueError:
+        return True
+    return False
