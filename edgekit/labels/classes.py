@@ -1,0 +1,56 @@
+"""Match the classes of labels with those of a model, by name: numbers differ between files and have gaps."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from edgekit.errors import LabelsError
+from edgekit.labels.model import LabelSet
+
+ANY = "*"
+"""In a class table: every class that is not named itself."""
+
+
+def match_classes(
+    labels: LabelSet, model_classes: Sequence[str], table: Mapping[str, str] | None = None
+) -> dict[str, int]:
+    """Number of the model's class for each class that the labels use.
+
+    Args:
+        labels: what was labelled; declared classes that no object has play no part.
+        model_classes: the model's names, counted from 0 without background.
+        table: label class -> model class, for names that differ; `*` stands for all that are not named.
+
+    Raises:
+        LabelsError: a class that the model does not have. It is never taken for class 0.
+    """
+    table = table or {}
+    numbers = {name: index for index, name in enumerate(model_classes)}
+    matched: dict[str, int] = {}
+    for name in labels.used_class_names:
+        target = table.get(name, name if name in numbers else table.get(ANY, name))
+        if target not in numbers:
+            near = difflib.get_close_matches(target, numbers, 1, 0.6)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise LabelsError(
+                f"the labels' class {target!r} is not one of the model's: {', '.join(model_classes)}",
+                mend=f"{hint}map it with --class-map '{name}=<model class>' ('*=<model class>' maps all)",
+            )
+        matched[name] = numbers[target]
+    return matched
+
+
+def parse_class_map(text: str) -> dict[str, str]:
+    """A class table from `label=model,label=model`.
+
+    Raises:
+        LabelsError: an entry without `=`.
+    """
+    table: dict[str, str] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        label, sign, model = entry.partition("=")
+        if not sign or not label.strip() or not model.strip():
+            raise LabelsError(f"class map entry {entry!r}", mend="write label=model, several separated by commas")
+        table[label.strip()] = model.strip()
+    return table
