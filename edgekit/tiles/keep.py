@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from edgekit.contracts import FloatArray, MaskCrop
-from edgekit.masks import union, window
-from edgekit.tiles.pieces import BOTTOM, LEFT, RIGHT, TOP, Pieces
+from edgekit.masks import union
+from edgekit.tiles.pieces import LEFT, TOP, Ints, Pieces
 from edgekit.tiles.settings import MergeSettings
 
 
@@ -21,7 +21,7 @@ class Fruit(NamedTuple):
     box_xyxy: FloatArray
     mask: MaskCrop
     cut: bool
-    """Whether its mask ends at a tile's border, because no tile saw the fruit whole and no other piece goes on."""
+    """Whether its mask ends at a tile's border, because no tile that looks beyond the border saw the fruit."""
 
 
 def settle_fruit(pieces: Pieces, rows: Sequence[int], settings: MergeSettings) -> Fruit:
@@ -36,17 +36,25 @@ def settle_fruit(pieces: Pieces, rows: Sequence[int], settings: MergeSettings) -
     boxes = pieces.instances.boxes_xyxy[similar]
     box = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
     mask = union([pieces.instances.masks[row] for row in similar])
-    return Fruit(largest, box, mask, any(_ends_at_border(pieces, row, mask) for row in similar))
+    return Fruit(largest, box, mask, _is_cut(pieces, similar))
 
 
-def _ends_at_border(pieces: Pieces, row: int, joined: MaskCrop) -> bool:
-    """Whether nothing of the joined mask lies just beyond a border that cuts this piece."""
-    x0, y0, x1, y1 = (int(value) for value in pieces.bounds_xyxy[row])
-    seen = [int(value) for value in pieces.seen_xyxy[row]]
-    beyond = {
-        LEFT: (seen[LEFT] - 1, y0, seen[LEFT], y1),
-        TOP: (x0, seen[TOP] - 1, x1, seen[TOP]),
-        RIGHT: (seen[RIGHT], y0, seen[RIGHT] + 1, y1),
-        BOTTOM: (x0, seen[BOTTOM], x1, seen[BOTTOM] + 1),
-    }
-    return any(not window(joined, *beyond[int(side)]).any() for side in np.flatnonzero(pieces.cut_sides[row]))
+def _is_cut(pieces: Pieces, rows: Sequence[int]) -> bool:
+    """Whether a piece ends at its tile's border and none of the other tiles looks beyond that border."""
+    sides = pieces.cut_sides[rows]
+    seen = pieces.seen_xyxy[rows]
+    for at, side in np.argwhere(sides).tolist():
+        line = _line_beyond(pieces, rows[at], side)
+        looks = (seen[:, :2] <= line[:2]).all(axis=1) & (seen[:, 2:] >= line[2:]).all(axis=1)
+        if not looks.any():
+            return True
+    return False
+
+
+def _line_beyond(pieces: Pieces, row: int, side: int) -> Ints:
+    """Box (xyxy) of the line of pixels just beyond one border of the piece's tile, as long as the piece."""
+    line: Ints = pieces.bounds_xyxy[row].copy()
+    border = pieces.seen_xyxy[row, side]
+    near = border - 1 if side in (LEFT, TOP) else border
+    line[side % 2], line[side % 2 + 2] = near, near + 1
+    return line

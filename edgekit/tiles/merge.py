@@ -24,8 +24,8 @@ class Merged:
     """For each fruit the detections it was made of, as (tile number, row in the tile's result). The first is the one
     that was kept (the largest, where pieces were joined): the fruit has its score and its class."""
     cut: BoolPlane
-    """bool, N; True where the fruit's mask ends at a tile's border, because no tile saw it whole. The edge of the
-    panorama does not count: there is no more to be seen."""
+    """bool, N; True where the fruit's mask ends at a tile's border, because no tile that looks beyond the border saw
+    the fruit. The edge of the panorama does not count: there is no more to be seen."""
 
     def __len__(self) -> int:
         return len(self.instances)

@@ -1,11 +1,15 @@
-"""A panorama that is known exactly, and a segmenter that sees all of it that lies in a tile."""
+"""Scenes that are known exactly, and a segmenter that sees nothing but the pixels of its tile, and those perfectly."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from edgekit.contracts import Instances, MaskCrop, TileSpec
-from edgekit.masks import bounds_xyxy, clip, trim
+import numpy as np
+from scipy import ndimage
+
+from edgekit.contracts import Image, Instances, MaskCrop, TileResult, TileSpec
+from edgekit.masks import bounds_xyxy, trim
+from edgekit.tiles import cut_tile
 
 
 def disc(x: float, y: float, radius: float) -> MaskCrop:
@@ -17,26 +21,67 @@ def disc(x: float, y: float, radius: float) -> MaskCrop:
     return trim(MaskCrop(plane, x0, y0))
 
 
-def instances_of(masks, scores=None, labels=None) -> Instances:
-    """Instances with the boxes of their masks; empty masks are dropped."""
-    scores = [0.9] * len(masks) if scores is None else scores
-    labels = [0] * len(masks) if labels is None else labels
-    rows = [(mask, score, label) for mask, score, label in zip(masks, scores, labels, strict=True) if mask.plane.size]
-    if not rows:
+def block(x0: int, y0: int, x1: int, y1: int) -> MaskCrop:
+    """A rectangle, x0 <= x < x1, y0 <= y < y1."""
+    return MaskCrop(np.ones((y1 - y0, x1 - x0), np.bool_), x0, y0)
+
+
+def instances_of(
+    masks: Sequence[MaskCrop], scores: Sequence[float] | None = None, labels: Sequence[int] | None = None
+) -> Instances:
+    """Instances with the boxes of their masks."""
+    if not masks:
         return Instances.empty()
     return Instances(
-        np.stack([bounds_xyxy(mask) for mask, _, _ in rows]),
-        np.array([score for _, score, _ in rows], np.float32),
-        np.array([label for _, _, label in rows], np.int32),
-        tuple(mask for mask, _, _ in rows),
+        np.stack([bounds_xyxy(mask) for mask in masks]),
+        np.array([0.9] * len(masks) if scores is None else scores, np.float32),
+        np.array([0] * len(masks) if labels is None else labels, np.int32),
+        tuple(masks),
     )
 
 
-def see(scene: Instances, spec: TileSpec) -> Instances:
-    """What a perfect segmenter answers for one tile: every fruit's part in the tile, in tile pixels."""
-    end_x, end_y = spec.x_px + spec.size_px, spec.y_px + spec.size_px
-    parts = [trim(clip(mask, spec.x_px, spec.y_px, end_x, end_y)) for mask in scene.masks]
-    return instances_of(parts, scene.scores, scene.labels).shifted(-spec.x_px, -spec.y_px)
+def paint(masks: Sequence[MaskCrop], size_wh: tuple[int, int]) -> Image:
+    """A picture in which the pixels of mask i have the colour i + 1; a later mask lies in front of an earlier one."""
+    width, height = size_wh
+    numbers = np.zeros((height, width), np.int32)
+    for number, mask in enumerate(masks, 1):
+        rows, columns = np.nonzero(mask.plane)
+        rows, columns = rows + mask.y_px, columns + mask.x_px
+        inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        numbers[rows[inside], columns[inside]] = number
+    return np.stack([numbers % 256, numbers // 256, np.zeros_like(numbers)], axis=2).astype(np.uint8)
+
+
+class PerfectSegmenter:
+    """Finds every painted fruit of a tile, however little of it is seen. Score and class are the fruit's own."""
+
+    def __init__(self, scores: Sequence[float], labels: Sequence[int]) -> None:
+        self.scores = scores
+        self.labels = labels
+
+    def segment(self, tiles: np.ndarray) -> list[TileResult]:
+        found = [self.see(tile) for tile in tiles]
+        return [TileResult(instances, len(instances)) for instances in found]
+
+    def see(self, tile: Image) -> Instances:
+        numbers = tile[:, :, 0].astype(np.int32) + 256 * tile[:, :, 1].astype(np.int32)
+        masks, fruit = [], []
+        for number, place in enumerate(ndimage.find_objects(numbers), 1):
+            if place is not None:
+                rows, columns = place
+                masks.append(MaskCrop(numbers[place] == number, columns.start, rows.start))
+                fruit.append(number - 1)
+        return instances_of(masks, [self.scores[i] for i in fruit], [self.labels[i] for i in fruit])
+
+
+def segment_all(segmenter: PerfectSegmenter, picture: Image, specs: Sequence[TileSpec], batch: int) -> list[Instances]:
+    """The results of all tiles in the order of `specs`, run in batches, the last one padded with black."""
+    results: list[Instances] = []
+    for start in range(0, len(specs), batch):
+        tiles = [cut_tile(picture, spec) for spec in specs[start : start + batch]]
+        tiles += [np.zeros_like(tiles[0])] * (batch - len(tiles))
+        results += [result.instances for result in segmenter.segment(np.stack(tiles))]
+    return results[: len(specs)]
 
 
 def same(one: Instances, other: Instances) -> bool:
@@ -50,3 +95,8 @@ def same(one: Instances, other: Instances) -> bool:
 def same_mask(one: MaskCrop, other: MaskCrop) -> bool:
     one, other = trim(one), trim(other)
     return (one.x_px, one.y_px) == (other.x_px, other.y_px) and np.array_equal(one.plane, other.plane)
+
+
+def left_to_right(instances: Instances) -> Instances:
+    """The order in which fruit leave the merge."""
+    return instances.select(np.lexsort((instances.boxes_xyxy[:, 1], instances.boxes_xyxy[:, 0])))
