@@ -323,14 +323,23 @@ class Columns:
     image: Image
     """H x W x 3."""
     x_px: int
-    """Panorama column of the left edge."""
+    """Panorama column of the left edge, in scene orientation. A panorama that grows to the right starts at 0 and rises;
+    one that grows to the left falls from 0 downwards: its first columns end at 0, and every x is negative."""
     bridged: bool = False
     """True where the displacement was predicted and not measured."""
 
 
 @runtime_checkable
 class PanoramaBuilder(Protocol):
-    """Turns frames into finished columns, left to right, with constant memory."""
+    """Turns frames into finished columns with constant memory; each block of columns adjoins the one before it.
+
+    Deterministic: the same frames give the same bytes, so that a run that was cut can be done again and resumed.
+    """
+
+    @property
+    def direction(self) -> int:
+        """+1: columns are finished from left to right; -1: from right to left. Settled with the first columns."""
+        ...
 
     def add(self, frame: Frame) -> list[Columns]:
         """Take a frame; return the columns that it finished."""

@@ -1,1 +1,1 @@
-"""runtime."""
+"""Frames to panorama to tiles to fruit."""

@@ -1,0 +1,85 @@
+"""Frames from a folder of pictures, in natural order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgekit.contracts import Frame
+from edgekit.errors import SourceError
+from edgekit.runtime.sources.faults import FaultLog
+from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, read_picture
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key by which `frame_9` comes before `frame_10`."""
+    parts = _DIGITS.split(name.casefold())
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part)
+
+
+class FolderSource:
+    """Pictures of a folder as frames. EXIF orientation is applied, as viewers show the picture.
+
+    A picture that is broken, or of another size than the first, is left out, leaves a gap in the numbers, and is told
+    in `faults`. Times are nominal: sequence number over `rate_hz`.
+    """
+
+    def __init__(self, folder: Path, *, rate_hz: float = 30.0) -> None:
+        """Look at the folder; no picture is decoded yet.
+
+        Raises:
+            SourceError: the folder holds no file with the name of a picture.
+        """
+        self._folder = folder
+        self._rate_hz = rate_hz
+        self._log = FaultLog()
+        names = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        pictures = (path for path in names if path.suffix.lower() in PICTURE_SUFFIXES)
+        self._paths = sorted(pictures, key=lambda path: (natural_key(path.name), path.name))
+        if not self._paths:
+            kinds = " ".join(sorted(PICTURE_SUFFIXES))
+            raise SourceError(f"no pictures in {folder}", mend=f"give a folder with pictures ({kinds}) or a video")
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    @property
+    def length(self) -> int | None:
+        """Number of picture files."""
+        return len(self._paths)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Pictures that were left out so far, a line a kind."""
+        return self._log.lines()
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Frames in natural order of the file names.
+
+        Raises:
+            SourceError: not one picture of the folder could be decoded (raised at the end).
+        """
+        self._log = FaultLog()
+        shape: tuple[int, ...] | None = None
+        for sequence, path in enumerate(self._paths):
+            try:
+                image = read_picture(path)
+            except BrokenPictureError as error:
+                self._log.note(str(error), path.name)
+                continue
+            shape = shape or image.shape
+            if image.shape != shape:
+                self._log.note(f"of another size than {shape[1]} x {shape[0]}", path.name)
+                continue
+            yield Frame(image, sequence, sequence / self._rate_hz)
+        if shape is None:
+            reasons = "; ".join(self._log.lines())
+            raise SourceError(f"none of the {len(self._paths)} pictures in {self._folder} can be read ({reasons})")
+
+    def close(self) -> None:
+        """Nothing is held open."""

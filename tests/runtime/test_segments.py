@@ -1,0 +1,111 @@
+"""The panorama on disk: any length, either direction, whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgekit.contracts import Columns
+from edgekit.errors import RunDamagedError, SettingsError
+from edgekit.runtime.orientation import rising, settled_x_px
+from edgekit.runtime.segments import INDEX_NAME, SegmentReader, SegmentWriter
+
+
+def blocks(panorama: np.ndarray, widths: list[int], direction: int) -> list[Columns]:
+    """The panorama in blocks as a builder would finish them."""
+    parts, done = [], 0
+    for width in widths:
+        width = min(width, panorama.shape[1] - done)
+        start = done if direction > 0 else panorama.shape[1] - done - width
+        x_px = start if direction > 0 else start - panorama.shape[1]
+        parts.append(Columns(panorama[:, start : start + width], x_px))
+        done += width
+    assert done == panorama.shape[1]
+    return parts
+
+
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=12), st.sampled_from([1, -1]), st.integers(16, 64))
+@settings(max_examples=40, deadline=None)
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, widths: list[int], direction: int, segment: int
+) -> None:
+    folder = tmp_path_factory.mktemp("segments")
+    panorama = np.random.default_rng(0).integers(0, 255, (5, sum(widths), 3), np.uint8)
+    writer = SegmentWriter(folder, width_px=segment)
+    for columns in blocks(panorama, widths, direction):
+        writer.add(columns)
+    index = writer.finish()
+    assert index.width_px == writer.width_px == panorama.shape[1]
+    if not panorama.size:
+        return
+    reader = SegmentReader(folder)
+    assert np.array_equal(reader.window(0, index.width_px), panorama)
+    assert np.array_equal(reader.window(3, 10)[:, : max(0, index.width_px - 3)], panorama[:, 3:10])
+
+
+def test_longer_than_any_picture_format(tmp_path: Path) -> None:
+    panorama = np.random.default_rng(0).integers(0, 255, (8, 70_000, 3), np.uint8)
+    writer = SegmentWriter(tmp_path, width_px=65_500)
+    writer.add(Columns(panorama, 0))
+    writer.finish()
+    assert np.array_equal(SegmentReader(tmp_path).window(65_000, 70_000), panorama[:, 65_000:])
+
+
+def test_the_same_columns_give_the_same_bytes_and_a_cut_run_can_be_done_again(tmp_path: Path) -> None:
+    panorama = np.random.default_rng(0).integers(0, 255, (8, 500, 3), np.uint8)
+    parts = blocks(panorama, [100] * 5, -1)
+    writer = SegmentWriter(tmp_path, width_px=128)
+    for columns in parts[:3]:
+        writer.add(columns)
+    with pytest.raises(RunDamagedError, match="unfinished"):
+        SegmentReader(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    again = SegmentWriter(tmp_path, width_px=128)
+    for columns in parts:
+        again.add(columns)
+    again.finish()
+    assert before
+    assert all((tmp_path / name).read_bytes() == data for name, data in before.items())
+    assert np.array_equal(SegmentReader(tmp_path).window(0, 500), panorama)
+
+
+def test_columns_that_do_not_adjoin_are_a_bug(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path)
+    writer.add(Columns(np.zeros((4, 10, 3), np.uint8), 0))
+    with pytest.raises(ValueError, match="adjoin"):
+        writer.add(Columns(np.zeros((4, 10, 3), np.uint8), 11))
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path)
+    writer.add(Columns(np.zeros((4, 10, 3), np.uint8), 0))
+    index = writer.finish()
+    (tmp_path / index.files[0]).write_bytes(b"damaged")
+    with pytest.raises(RunDamagedError, match="not a picture"):
+        SegmentReader(tmp_path).window(0, 10)
+    (tmp_path / INDEX_NAME).write_text("{}")
+    with pytest.raises(RunDamagedError, match="cannot be read"):
+        SegmentReader(tmp_path)
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="webp"):
+        SegmentWriter(tmp_path, kind="webp")
+    with pytest.raises(SettingsError, match="70000"):
+        SegmentWriter(tmp_path, width_px=70_000)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_rising_columns_lead_back_to_the_scene(direction: int) -> None:
+    panorama = np.random.default_rng(0).integers(0, 255, (4, 300, 3), np.uint8)
+    end = 0
+    for columns in blocks(panorama, [70, 130, 100], direction):
+        turned = rising(columns, direction)
+        assert turned.x_px == end
+        end += turned.image.shape[1]
+        x_px = settled_x_px(turned.x_px, turned.image.shape[1], 300, direction)
+        assert np.array_equal(panorama[:, x_px : x_px + columns.image.shape[1]], columns.image)
