@@ -52,9 +52,9 @@ class BuiltGraph:
     """What goes into the metadata; its precision is fp32 here, the precision stage changes it."""
     eager: Eager
     """The model's reference implementation (Ultralytics' predict, torchvision's forward) at the same settings."""
-    keep_float32: tuple[str, ...] = ()
-    """Prefixes of module paths of `module` (box arithmetic, softmax, LayerNorm, NMS) that stay float32 in every
-    precision; the exporter finds their nodes by the scope in the node names."""
+    reduced: tuple[str, ...] = ()
+    """Prefixes of the node names (`/layers`, `/model/backbone`) that may run in fp16 or int8: the scope of the modules
+    whose forward was called. Box arithmetic, softmax over classes, LayerNorm and NMS belong outside them."""
 
 
 class Builder(Protocol):

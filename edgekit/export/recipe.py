@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from edgekit.errors import SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # pragma: no cover
-    import tomli as tomllib
+from edgekit.settings_file import read_settings
 
 Target = Literal["cpu", "tensorrt"]
-"""Where the graph will run: on ONNX Runtime's CPU provider, or on TensorRT. The rows are the same, the operators not."""
+"""Where the graph will run: ONNX Runtime's CPU provider, or TensorRT. The rows are the same, the operators are not."""
 Precision = Literal["fp32", "fp16", "int8"]
 
 SUFFIX = ".toml"
@@ -93,33 +86,7 @@ def read_recipe(path: Path) -> Recipe:
     Raises:
         SettingsError: no such file, no TOML, unknown or missing keys, values of a wrong type or out of range.
     """
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise SettingsError(f"cannot read the recipe {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from error
-    try:
-        return recipe_from(values)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error.what}", mend=error.mend) from error
-
-
-def recipe_from(values: Mapping[str, Any]) -> Recipe:
-    """A recipe from the keys and values of its file.
-
-    Raises:
-        SettingsError: unknown or missing keys, values of a wrong type or out of range.
-    """
-    known = {item.name: item for item in fields(Recipe)}
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
-            raise SettingsError(f"unknown key {key!r}", mend=f"the nearest known key is {near!r}")
-    missing = [name for name, item in known.items() if item.default is MISSING and name not in values]
-    if missing:
-        raise SettingsError(f"the key {missing[0]!r} is missing")
-    return Recipe(**{key: _convert(key, value, known[key].type) for key, value in values.items()})
+    return read_settings(path, Recipe)
 
 
 def recipe_folders() -> tuple[Path, ...]:
@@ -147,27 +114,6 @@ def find_recipe(name_or_path: str) -> Path:
     raise SettingsError(
         f"no recipe {name_or_path!r}", mend=f"give a file, or one of: {', '.join(names) or 'none found'}"
     )
-
-
-def _convert(key: str, value: Any, annotation: object) -> Any:
-    """Check the TOML type of a value against the field's annotation, and turn lists into tuples."""
-    text = str(annotation)
-    if text.startswith("tuple["):
-        if not isinstance(value, list):
-            raise SettingsError(f"{key} = {value!r}", mend="write a list")
-        inner = "float" if "float" in text else "str"
-        return tuple(_convert(key, item, inner) for item in value)
-    if "int" in text:
-        accepted = isinstance(value, int) and not isinstance(value, bool)
-    elif "float" in text:
-        accepted = isinstance(value, (int, float)) and not isinstance(value, bool)
-        value = float(value) if accepted else value
-    else:
-        accepted = isinstance(value, str)
-    if not accepted:
-        wanted = "whole number" if "int" in text else "number" if "float" in text else "text"
-        raise SettingsError(f"{key} = {value!r}", mend=f"write a {wanted}")
-    return value
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

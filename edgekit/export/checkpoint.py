@@ -1,0 +1,91 @@
+"""Reading checkpoints without running what they hold.
+
+A `.pt` is a pickle, and a pickle can call anything. So PyTorch's restricted unpickler reads it, which knows tensors and
+plain containers, and beside them only the classes that are listed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import zipfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from edgekit.errors import CheckpointError
+
+ULTRALYTICS_CLASSES = MappingProxyType(
+    {
+        "ultralytics.nn.tasks": "SegmentationModel",
+        "ultralytics.nn.modules.head": "Segment Segment26",
+        "ultralytics.nn.modules.conv": "Conv Concat DWConv RepConv",
+        "ultralytics.nn.modules.block": (
+            "A2C2f AAttn ABlock ADown Attention Bottleneck C2PSA C2f C3 C3k C3k2 DFL PSABlock Proto Proto26"
+            " RepBottleneck RepCSP RepNCSPELAN4 SPPELAN SPPF"
+        ),
+        "ultralytics.utils": "IterableSimpleNamespace",
+        "torch.nn.modules.activation": "ReLU SiLU",
+        "torch.nn.modules.batchnorm": "BatchNorm2d",
+        "torch.nn.modules.container": "ModuleList Sequential",
+        "torch.nn.modules.conv": "Conv2d ConvTranspose2d",
+        "torch.nn.modules.linear": "Identity",
+        "torch.nn.modules.pooling": "MaxPool2d",
+        "torch.nn.modules.upsampling": "Upsample",
+    }
+)
+"""Module -> its classes that a YOLO segmentation checkpoint (v8, v9, 11, 12, 26) is made of: layers and a namespace."""
+
+
+def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = False) -> Any:
+    """What a `.pt` or `.pth` holds, on the CPU.
+
+    Args:
+        path: the file.
+        allowed: module -> names of the classes, parted by blanks, that it may hold beside tensors and containers.
+        trusted: unpickle whatever it holds, which runs its code.
+
+    Raises:
+        CheckpointError: no such file, no checkpoint, cut short, or it wants a global that is not allowed.
+    """
+    if not path.is_file():
+        raise CheckpointError(f"no weights file {path}")
+    if not path.stat().st_size:
+        raise CheckpointError(f"{path} is empty", mend="copy it again")
+    if trusted:
+        return _read(path, weights_only=False)
+    classes = [getattr(import_module(module), name) for module, names in allowed.items() for name in names.split()]
+    with torch.serialization.safe_globals(classes):
+        return _read(path, weights_only=True)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read(path: Path, *, weights_only: bool) -> Any:
+    try:
+        return torch.load(path, map_location="cpu", weights_only=weights_only)
+    except pickle.UnpicklingError as error:
+        wanted = re.search(r"(?:GLOBAL|global|class) `?([\w.]+\.[\w.]+)`?", str(error))
+        if weights_only and zipfile.is_zipfile(path) and wanted:
+            raise CheckpointError(
+                f"{path} wants {wanted[1]}, which is not among the classes that weights are made of",
+                mend="if you know who made it, use --trust-checkpoint, which runs whatever code the file holds",
+            ) from error
+        raise CheckpointError(f"{path} is no PyTorch checkpoint", mend="copy it again") from error
+    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CheckpointError(f"{path} is damaged or no PyTorch checkpoint: {reason}", mend="copy it again") from error
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise CheckpointError(f"{path} wants code that is not installed: {error}") from error

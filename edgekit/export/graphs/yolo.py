@@ -1,0 +1,235 @@
+"""The graph of a YOLO segmentation model, from uint8 tiles to the rows of the graph contract.
+
+`YoloGraph.forward` is the recipe: prepare, features, head, best candidates, decode, suppress, cut to K, masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from edgekit.contracts import ResultFlag
+from edgekit.export.graphs.keep_greedy import KeepGreedy
+from edgekit.export.recipe import Recipe, Target
+
+LEFT_TOP = slice(0, 2)
+RIGHT_BOTTOM = slice(2, 4)
+
+
+class RawHead(NamedTuple):
+    """What the head says before anything is decoded; A anchors."""
+
+    box_logits: torch.Tensor
+    """B x 4 * bins x A."""
+    class_logits: torch.Tensor
+    """B x C x A."""
+    coefficients: torch.Tensor
+    """B x P x A."""
+    prototypes: torch.Tensor
+    """B x P x m x m."""
+
+
+class Candidates(NamedTuple):
+    """The N best boxes, best first."""
+
+    boxes: torch.Tensor
+    """float32, B x N x 4, xyxy in tile pixels."""
+    scores: torch.Tensor
+    """float32, B x N."""
+    labels: torch.Tensor
+    """int64, B x N."""
+    coefficients: torch.Tensor
+    """B x N x P."""
+
+
+@dataclass(frozen=True)
+class YoloSettings:
+    """What the graph is built for."""
+
+    target: Target
+    tile_size_px: int
+    inner_size_px: int
+    max_detections: int
+    nms_candidates: int
+    score_floor: float
+    nms_iou: float
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe, target: Target) -> YoloSettings:
+        """The settings of a recipe that concern the graph."""
+        return cls(
+            target,
+            recipe.tile_size_px,
+            recipe.inner_size_px,
+            recipe.max_detections,
+            recipe.nms_candidates,
+            recipe.score_floor,
+            recipe.nms_iou,
+        )
+
+
+class YoloGraph(nn.Module):
+    """An Ultralytics segmentation model with everything around it, in static shapes.
+
+    Args:
+        layers: the model's `model` list, fused, in evaluation mode; its last layer is a `Segment` head.
+        settings: sizes and limits.
+    """
+
+    anchors: torch.Tensor
+    strides: torch.Tensor
+
+    def __init__(self, layers: nn.Sequential, settings: YoloSettings) -> None:
+        super().__init__()
+        self.layers = layers
+        self.settings = settings
+        head: Any = layers[-1]
+        self.suppress = not head.end2end
+        self.bins = int(head.reg_max)
+        anchors, strides = anchor_points([int(stride) for stride in head.stride], settings.inner_size_px)
+        self.register_buffer("anchors", anchors)
+        self.register_buffer("strides", strides)
+        self.candidates = min(settings.nms_candidates, len(anchors))
+        self.rows = settings.max_detections
+
+    def forward(self, tiles: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """uint8 tiles, B x S x S x 3, to the outputs of the graph contract."""
+        raw = self.head(self.features(self.prepare(tiles)))
+        candidates, cut = self.best_candidates(raw)
+        keep = self.survivors(candidates)
+        rows, scores, count, total = self.best_rows(candidates, keep)
+        masks = self.masks(rows.coefficients, raw.prototypes, count)
+        flags = cut.to(torch.int32) * int(ResultFlag.PROPOSALS_CUT)
+        return count, rows.boxes, scores, rows.labels.to(torch.int32), masks, total, flags
+
+    def prepare(self, tiles: torch.Tensor) -> torch.Tensor:
+        """Pixels to 0..1, channels first, in the size that the network wants."""
+        size = self.settings.inner_size_px
+        image = tiles.permute(0, 3, 1, 2).to(torch.float32) * (1.0 / 255.0)
+        if size == self.settings.tile_size_px:
+            return image
+        return nn.functional.interpolate(image, size=(size, size), mode="bilinear", align_corners=False)
+
+    def features(self, image: torch.Tensor) -> list[torch.Tensor]:
+        """The maps that enter the head (Ultralytics' `BaseModel._predict_once`)."""
+        kept: list[torch.Tensor] = []
+        current = image
+        layers: list[Any] = list(self.layers)
+        for layer in layers[:-1]:
+            current = layer(pick(layer.f, current, kept))
+            kept.append(current)
+        maps = pick(layers[-1].f, current, kept)
+        assert isinstance(maps, list)
+        return maps
+
+    def head(self, maps: list[torch.Tensor]) -> RawHead:
+        """Logits, coefficients and prototypes; a model with a one-to-one head uses that one."""
+        head: Any = self.layers[-1]
+        raw = head.forward_head(maps, **(head.one2one if head.end2end else head.one2many))
+        prototypes = head.proto(maps if hasattr(head.proto, "feat_refine") else maps[0])
+        return RawHead(raw["boxes"], raw["scores"], raw["mask_coefficient"], prototypes)
+
+    def best_candidates(self, raw: RawHead) -> tuple[Candidates, torch.Tensor]:
+        """The N best anchors by their best class, decoded; and whether more than N lie above the floor (bool, B)."""
+        logits, labels = raw.class_logits.max(dim=1)
+        best, anchor = logits.topk(self.candidates, dim=1)
+        scores = best.to(torch.float32).sigmoid()
+        boxes = self.decode(take(raw.box_logits, anchor), anchor)
+        coefficients = take(raw.coefficients, anchor).transpose(1, 2)
+        above = (logits.to(torch.float32).sigmoid() >= self.settings.score_floor).sum(dim=1)
+        return Candidates(boxes, scores, labels.gather(1, anchor), coefficients), above > self.candidates
+
+    def decode(self, box_logits: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor:
+        """Distances to the four sides, in strides, to xyxy in tile pixels (float32).
+
+        With bins a distance is the mean of a distribution over 0 .. bins - 1 (Li et al. 2020, Generalized Focal Loss).
+
+        Args:
+            box_logits: B x 4 * bins x N.
+            anchor: int64, B x N.
+        """
+        logits = box_logits.to(torch.float32).transpose(1, 2).reshape(len(anchor), self.candidates, 4, self.bins)
+        if self.bins > 1:
+            weights = torch.arange(self.bins, dtype=torch.float32, device=logits.device)
+            distances = (logits.softmax(dim=3) * weights).sum(dim=3)
+        else:
+            distances = logits.squeeze(3)
+        centre = self.anchors[anchor]
+        corners = torch.cat([centre - distances[..., LEFT_TOP], centre + distances[..., RIGHT_BOTTOM]], dim=2)
+        scale = self.settings.tile_size_px / self.settings.inner_size_px
+        return corners * (self.strides[anchor] * scale).unsqueeze(2)
+
+    def survivors(self, candidates: Candidates) -> torch.Tensor:
+        """Which candidates are above the floor and survive NMS within their class: float32, B x N, 1 or 0."""
+        eligible = (candidates.scores >= self.settings.score_floor).to(torch.float32)
+        if not self.suppress:
+            return eligible
+        scores = candidates.scores * eligible
+        head: Any = self.layers[-1]
+        classes = torch.arange(head.nc, device=scores.device)[None, :, None]
+        per_class = scores.unsqueeze(1) * (candidates.labels.unsqueeze(1) == classes).to(torch.float32)
+        keep: torch.Tensor = KeepGreedy.apply(candidates.boxes, per_class, self.candidates, self.settings.nms_iou)
+        return keep
+
+    def best_rows(
+        self, candidates: Candidates, keep: torch.Tensor
+    ) -> tuple[Candidates, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The first K survivors, zeros behind them; their scores, their number and the number before the cut."""
+        total = keep.sum(dim=1).to(torch.int32)
+        count = total.clamp(max=self.rows)
+        order = keep * torch.arange(self.candidates, 0, -1, dtype=torch.float32, device=keep.device)
+        _, row = order.topk(self.rows, dim=1)
+        valid = (torch.arange(self.rows, device=keep.device) < count.unsqueeze(1)).to(torch.float32)
+        boxes = candidates.boxes.gather(1, row.unsqueeze(2).expand(-1, -1, 4))
+        boxes = boxes.clamp(0.0, float(self.settings.tile_size_px)) * valid.unsqueeze(2)
+        scores = candidates.scores.gather(1, row) * valid
+        labels = candidates.labels.gather(1, row) * valid.to(torch.int64)
+        width = candidates.coefficients.shape[2]
+        coefficients = candidates.coefficients.gather(1, row.unsqueeze(2).expand(-1, -1, width))
+        return Candidates(boxes, scores, labels, coefficients), scores, count, total
+
+    def masks(self, coefficients: torch.Tensor, prototypes: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        """Probability x 255 over the whole tile, at the prototypes' resolution: uint8, B x K x m x m."""
+        batch, parts, height, width = prototypes.shape
+        flat = prototypes.reshape(batch, parts, height * width)
+        if self.settings.target == "cpu":
+            rows: Any = count.max().to(torch.int64)  # traced, so that the graph draws the rows in use and no others
+            drawn = compose(coefficients[:, :rows], flat, count)
+            drawn = nn.functional.pad(drawn, (0, 0, 0, self.rows - rows))
+        else:
+            drawn = compose(coefficients, flat, count)
+        return drawn.reshape(batch, self.rows, height, width)
+
+
+def compose(coefficients: torch.Tensor, prototypes: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """sigmoid(coefficients @ prototypes) x 255, zero in rows from `count` on: uint8, B x rows x pixels."""
+    rows = torch.arange(coefficients.shape[1], device=count.device)
+    valid = (rows < count.unsqueeze(1)).to(coefficients.dtype) * 255.0
+    return ((coefficients @ prototypes).sigmoid() * valid.unsqueeze(2)).round().to(torch.uint8)
+
+
+def anchor_points(strides: list[int], size_px: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Centres of all cells in units of their stride (A x 2, x and y), and the strides (A), level by level."""
+    points, scales = [], []
+    for stride in strides:
+        side = size_px // stride
+        centre = torch.arange(side, dtype=torch.float32) + 0.5
+        y, x = torch.meshgrid(centre, centre, indexing="ij")
+        points.append(torch.stack([x.flatten(), y.flatten()], dim=1))
+        scales.append(torch.full((side * side,), float(stride)))
+    return torch.cat(points), torch.cat(scales)
+
+
+def pick(source: int | list[int], current: torch.Tensor, kept: list[torch.Tensor]) -> torch.Tensor | list[torch.Tensor]:
+    """A layer's input: the output of the layer before (-1) or of those with a number."""
+    if isinstance(source, int):
+        return current if source == -1 else kept[source]
+    return [current if index == -1 else kept[index] for index in source]
+
+
+def take(values: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor:
+    """Columns `anchor` (B x N) of B x C x A: B x C x N."""
+    return values.gather(2, anchor.unsqueeze(1).expand(-1, values.shape[1], -1))

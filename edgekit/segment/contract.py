@@ -1,0 +1,98 @@
+"""Does a graph keep the contract? Whatever it lacks is named, all at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgekit.contracts import CONTRACT_VERSION, ModelInfo
+from edgekit.errors import ContractError
+
+EXPORT_HINT = "export the weights with `edgekit export`"
+INPUT = "tiles"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output as the file declares it."""
+
+    dtype: str
+    """NumPy's name of the type."""
+    shape: tuple[int | str | None, ...]
+    """A text or None stands for a size that is not fixed."""
+
+    @property
+    def fixed_shape(self) -> tuple[int, ...]:
+        """The shape where every size is fixed."""
+        return tuple(int(size) for size in self.shape if size is not None)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join('?' if size is None else str(size) for size in self.shape)}]"
+
+
+def read_info(metadata: Mapping[str, str], *, name: str) -> ModelInfo:
+    """The metadata of a graph.
+
+    Raises:
+        ContractError: keys that are missing, values that are no JSON, another version of the contract.
+    """
+    try:
+        info = ModelInfo.from_metadata(dict(metadata))
+    except KeyError as error:
+        raise ContractError(f"{name} lacks the metadata {error.args[0]}", mend=EXPORT_HINT) from error
+    except ValueError as error:
+        raise ContractError(f"{name} has metadata that is no JSON: {error}", mend=EXPORT_HINT) from error
+    _check_info(info, name)
+    return info
+
+
+def expected_tensors(info: ModelInfo) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Inputs and outputs that the contract asks of a graph with this metadata."""
+    b, k, m, s = info.batch, info.max_detections, info.mask_size_px, info.tile_size_px
+    outputs = {
+        "count": Tensor("int32", (b,)),
+        "boxes": Tensor("float32", (b, k, 4)),
+        "scores": Tensor("float32", (b, k)),
+        "labels": Tensor("int32", (b, k)),
+        "masks": Tensor("uint8", (b, k, m, m)),
+        "candidates": Tensor("int32", (b,)),
+        "flags": Tensor("int32", (b,)),
+    }
+    return {INPUT: Tensor("uint8", (b, s, s, 3))}, outputs
+
+
+def check_graph(info: ModelInfo, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], *, name: str) -> None:
+    """Compare what a file declares with what the contract asks for.
+
+    Raises:
+        ContractError: tensors that are missing, of another type or of another shape, all named; inputs too many.
+    """
+    wanted_inputs, wanted_outputs = expected_tensors(info)
+    faults = [f"input {extra!r} is too many" for extra in inputs if extra not in wanted_inputs]
+    for kind, wanted, got in (("input", wanted_inputs, inputs), ("output", wanted_outputs, outputs)):
+        for key, tensor in wanted.items():
+            if key not in got:
+                faults.append(f"{kind} {key!r} ({tensor}) is missing")
+            elif got[key] != tensor:
+                faults.append(f"{kind} {key!r} is {got[key]} instead of {tensor}")
+    faults += [f"output {key!r} is missing" for key in info.optional_outputs if key not in outputs]
+    if faults:
+        raise ContractError(f"{name} breaks the graph contract: {'; '.join(faults)}", mend=EXPORT_HINT)
+
+
+def _check_info(info: ModelInfo, name: str) -> None:
+    if info.contract_version != CONTRACT_VERSION:
+        raise ContractError(
+            f"{name} keeps version {info.contract_version} of the contract, this edgekit reads {CONTRACT_VERSION}",
+            mend="export it again with this edgekit",
+        )
+    sizes = ("tile_size_px", "inner_size_px", "batch", "max_detections", "mask_size_px")
+    for key in sizes:
+        value = getattr(info, key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ContractError(f"{name} has edgekit.{key} = {json.dumps(value)}", mend=EXPORT_HINT)
+    if info.mask_frame not in ("box", "tile"):
+        raise ContractError(f"{name} has edgekit.mask_frame = {json.dumps(info.mask_frame)}", mend=EXPORT_HINT)
+    if not info.class_names:
+        raise ContractError(f"{name} names no class (edgekit.class_names)", mend=EXPORT_HINT)
