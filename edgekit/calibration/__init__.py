@@ -1,18 +1,34 @@
 """Confidence against mask IoU: a threshold for the season, with its uncertainty, or a refusal with its reason."""
 
-from edgekit.calibration.fit import Interval, ThresholdFit, Uncertainty, fit_threshold, fit_thresholds
+from edgekit.calibration.drift import ConfidenceReference, DriftMonitor, DriftSettings, DriftStatus
+from edgekit.calibration.fit import fit_threshold, fit_thresholds
 from edgekit.calibration.pairs import Pairs
+from edgekit.calibration.profile import Profile, ProfileBand
+from edgekit.calibration.profile_file import load_profile, write_profile
 from edgekit.calibration.refusal import CalibrationRefused, Reason
+from edgekit.calibration.results import Interval, ThresholdFit, Uncertainty
+from edgekit.calibration.seasons import ProfileChoice, pick_profile, require_model
 from edgekit.calibration.settings import FitSettings
 
 __all__ = [
     "CalibrationRefused",
+    "ConfidenceReference",
+    "DriftMonitor",
+    "DriftSettings",
+    "DriftStatus",
     "FitSettings",
     "Interval",
     "Pairs",
+    "Profile",
+    "ProfileBand",
+    "ProfileChoice",
     "Reason",
     "ThresholdFit",
     "Uncertainty",
     "fit_threshold",
     "fit_thresholds",
+    "load_profile",
+    "pick_profile",
+    "require_model",
+    "write_profile",
 ]

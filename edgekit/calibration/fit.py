@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,89 +23,31 @@ from edgekit.calibration.moments import Moments, TileSums, moments_of, sums_by_t
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.refusal import CalibrationRefused
 from edgekit.calibration.regression import fit_line, pearson_r, solve
+from edgekit.calibration.results import Interval, ThresholdFit, Uncertainty
 from edgekit.calibration.settings import FitSettings
 from edgekit.calibration.sigma import sigma_by_propagation, sigma_closed_form
 from edgekit.errors import SettingsError
-
-
-class Interval(NamedTuple):
-    """Both ends belong to it."""
-
-    low: float
-    high: float
-
-    def __contains__(self, value: object) -> bool:
-        return isinstance(value, float | int) and self.low <= value <= self.high
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """Every standard deviation and interval of the threshold, by the name of its procedure."""
-
-    sigma: float
-    """Equation 7."""
-    sigma_propagated: float
-    """Equation 4, the same figure by another way."""
-    sigma_tiles: float
-    """Standard deviation over bootstrap draws of tiles: what comparisons use."""
-    paper: Interval
-    """x_th +- 1.96 sigma."""
-    fieller: Interval
-    """Fieller, pairs taken as independent."""
-    tile_fieller: Interval
-    """Fieller with the covariance of the delete-one-tile jackknife: holds its level from 10 tiles on."""
-    bootstrap: Interval
-    """BCa over draws of tiles."""
-    acted: Interval
-    """The span of the last three: what edgekit acts on."""
-
-    @property
-    def design_effect(self) -> float:
-        """How many times more variance than equation 7 says, since labels of one tile are alike."""
-        return (self.sigma_tiles / self.sigma) ** 2 if self.sigma > 0 else float("nan")
-
-
-@dataclass(frozen=True)
-class ThresholdFit:
-    """The threshold of one IoU target."""
-
-    iou_target: float
-    threshold: float
-    """x_th, equation 3."""
-    b0: float
-    b1: float
-    n: int
-    tiles: int
-    mean_confidence: float
-    var_confidence: float
-    mean_iou: float
-    var_iou: float
-    r: float
-    """Pearson R, with its sign."""
-    r_squared: float
-    r_interval: Interval | None
-    """Fisher's interval; None with fewer than four pairs."""
-    p_value: float | None
-    """Of R = 0."""
-    uncertainty: Uncertainty
-    checks: LineChecks
-    influence: tuple[TileInfluence, ...]
-    """Every tile, the one that moves the threshold furthest first."""
-    suspects: int
-    """Confident predictions without a label."""
-    overlapping_only: float | None
-    """The threshold had predictions without any overlap been left out, for comparison; None where there is none."""
-    below_floor: int
-    """Pairs that were left out because they lie below the score floor."""
-    rule: str
-    """How predictions were paired and which pairs were used, in words."""
-    warnings: tuple[str, ...]
-
 
 PAIRING_RULE = (
     "every prediction at or above the score floor, with its best mask IoU over the labels of its tile, "
     "0 where it overlaps none, ties by label id"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """What every stage of a fit looks at."""
+
+    given: Pairs
+    used: Pairs
+    iou_target: float
+    settings: FitSettings
+    moments: Moments
+    sums: TileSums
+
+    @property
+    def threshold(self) -> float:
+        return float(solve(fit_line(self.moments), self.iou_target))
 
 
 def fit_threshold(pairs: Pairs, iou_target: float, *, settings: FitSettings | None = None) -> ThresholdFit:
@@ -122,19 +63,18 @@ def fit_threshold(pairs: Pairs, iou_target: float, *, settings: FitSettings | No
         SettingsError: a target that is no IoU.
     """
     settings = settings or FitSettings()
-    if not 0 < iou_target < 1:
-        raise SettingsError(f"the IoU target must lie between 0 and 1, got {iou_target:g}", mend="try 0.5")
+    require_iou_target(iou_target)
     used = _used_pairs(pairs, settings)
     require_fair_pairs(used, pairs, settings)
     moments = moments_of(used.confidence, used.iou)
     require_rising_line(used, moments)
-    sums = sums_by_tile(used)
-    tile_bootstrap = _bootstrap(sums, iou_target, settings)
-    bounds = _all_bounds(moments, sums, tile_bootstrap, iou_target, settings.level)
-    require_acted_interval(bounds, len(used), len(used.tile_names), settings.level)
-    require_place_for_threshold(used, float(solve(fit_line(moments), iou_target)), iou_target)
-    uncertainty = _uncertainty(moments, bounds, tile_bootstrap, iou_target, settings)
-    return _result(used, pairs, moments, uncertainty, iou_target, settings)
+    case = _Case(pairs, used, iou_target, settings, moments, sums_by_tile(used))
+    influence = influence_of_tiles(used, iou_target, settings)
+    resampled = _bootstrap(case)
+    bounds = _all_bounds(case, resampled)
+    require_acted_interval(bounds, influence, settings.level)
+    require_place_for_threshold(used, case.threshold, iou_target)
+    return _result(case, _uncertainty(case, bounds, resampled), influence)
 
 
 def fit_thresholds(
@@ -142,6 +82,16 @@ def fit_thresholds(
 ) -> dict[float, ThresholdFit | CalibrationRefused]:
     """Several targets at once; a target that is refused has its refusal as value."""
     return {target: _fit_or_refusal(pairs, target, settings) for target in iou_targets}
+
+
+def require_iou_target(iou_target: float) -> None:
+    """Pass where the target is an IoU that can be reached and missed.
+
+    Raises:
+        SettingsError: it is not.
+    """
+    if not 0 < iou_target < 1:
+        raise SettingsError(f"the IoU target must lie between 0 and 1, got {iou_target:g}", mend="try 0.5")
 
 
 def _fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings | None) -> ThresholdFit | CalibrationRefused:
@@ -156,56 +106,45 @@ def _used_pairs(pairs: Pairs, settings: FitSettings) -> Pairs:
     return used.select(~suspect_rows(used, settings)) if settings.leave_out_suspects else used
 
 
-def _bootstrap(sums: TileSums, iou_target: float, settings: FitSettings) -> TileBootstrap:
-    weights = draw_weights(sums.tiles, settings.draws, settings.seed)
-    return bootstrap_tiles(sums, iou_target, weights, settings.level)
+def _bootstrap(case: _Case) -> TileBootstrap:
+    weights = draw_weights(case.sums.tiles, case.settings.draws, case.settings.seed)
+    return bootstrap_tiles(case.sums, case.iou_target, weights, case.settings.level)
 
 
-def _all_bounds(
-    moments: Moments, sums: TileSums, tile_bootstrap: TileBootstrap, iou_target: float, level: float
-) -> dict[str, Bounds]:
+def _all_bounds(case: _Case, resampled: TileBootstrap) -> dict[str, Bounds]:
+    level = case.settings.level
     return {
-        "fieller": fieller_bounds(independent_estimate(moments), iou_target, level),
-        "tile_fieller": fieller_bounds(tile_estimate(sums), iou_target, level),
-        "bootstrap": tile_bootstrap.bounds,
+        "fieller": fieller_bounds(independent_estimate(case.moments), case.iou_target, level),
+        "tile_fieller": fieller_bounds(tile_estimate(case.sums), case.iou_target, level),
+        "bootstrap": resampled.bounds,
     }
 
 
-def _uncertainty(
-    moments: Moments,
-    bounds: dict[str, Bounds],
-    tile_bootstrap: TileBootstrap,
-    iou_target: float,
-    settings: FitSettings,
-) -> Uncertainty:
-    threshold = float(solve(fit_line(moments), iou_target))
-    sigma = float(sigma_closed_form(moments, iou_target))
+def _uncertainty(case: _Case, bounds: dict[str, Bounds], resampled: TileBootstrap) -> Uncertainty:
+    sigma = float(sigma_closed_form(case.moments, case.iou_target))
     ends = {name: Interval(float(found.low), float(found.high)) for name, found in bounds.items()}
     return Uncertainty(
         sigma=sigma,
-        sigma_propagated=float(sigma_by_propagation(moments, iou_target)),
-        sigma_tiles=float(tile_bootstrap.sigma),
-        paper=Interval(threshold - 1.96 * sigma, threshold + 1.96 * sigma),
+        sigma_propagated=float(sigma_by_propagation(case.moments, case.iou_target)),
+        sigma_tiles=float(resampled.sigma),
+        paper=Interval(case.threshold - 1.96 * sigma, case.threshold + 1.96 * sigma),
         acted=Interval(min(end.low for end in ends.values()), max(end.high for end in ends.values())),
-        **ends,
+        fieller=ends["fieller"],
+        tile_fieller=ends["tile_fieller"],
+        bootstrap=ends["bootstrap"],
     )
 
 
-def _result(
-    used: Pairs,
-    given: Pairs,
-    moments: Moments,
-    uncertainty: Uncertainty,
-    iou_target: float,
-    settings: FitSettings,
-) -> ThresholdFit:
+def _result(case: _Case, uncertainty: Uncertainty, influence: tuple[TileInfluence, ...]) -> ThresholdFit:
+    used, moments, settings = case.used, case.moments, case.settings
     line, r = fit_line(moments), float(pearson_r(moments))
     interval = fisher_interval(r, len(used), settings.level)
-    suspects = int(suspect_rows(given, settings).sum())
-    checks = check_line(used.confidence, used.iou, iou_target)
+    suspects = int(suspect_rows(case.given, settings).sum())
+    checks = check_line(used.confidence, used.iou, case.iou_target)
+    left_out = f"; {suspects} suspected unlabelled fruit left out" if settings.leave_out_suspects else ""
     return ThresholdFit(
-        iou_target=iou_target,
-        threshold=float(solve(line, iou_target)),
+        iou_target=case.iou_target,
+        threshold=case.threshold,
         b0=float(line.b0),
         b1=float(line.b1),
         n=len(used),
@@ -220,13 +159,12 @@ def _result(
         p_value=correlation_p_value(r, len(used)),
         uncertainty=uncertainty,
         checks=checks,
-        influence=influence_of_tiles(used, iou_target, settings),
+        influence=influence,
         suspects=suspects,
-        overlapping_only=_overlapping_only(used, iou_target),
-        below_floor=int((given.confidence < settings.score_floor).sum()),
-        rule=PAIRING_RULE
-        + (f"; {suspects} suspected unlabelled fruit left out" if settings.leave_out_suspects else ""),
-        warnings=_warnings(checks, uncertainty, suspects, iou_target, settings),
+        overlapping_only=_overlapping_only(used, case.iou_target),
+        below_floor=int((case.given.confidence < settings.score_floor).sum()),
+        rule=PAIRING_RULE + left_out,
+        warnings=_warnings(case, checks, uncertainty, suspects),
     )
 
 
@@ -238,17 +176,15 @@ def _overlapping_only(pairs: Pairs, iou_target: float) -> float | None:
     return threshold if np.isfinite(threshold) else None
 
 
-def _warnings(
-    checks: LineChecks, uncertainty: Uncertainty, suspects: int, iou_target: float, settings: FitSettings
-) -> tuple[str, ...]:
+def _warnings(case: _Case, checks: LineChecks, uncertainty: Uncertainty, suspects: int) -> tuple[str, ...]:
     """What a person should know before acting on the threshold."""
     found = []
-    bent = checks.straight_p is not None and checks.straight_p < 1 - settings.level
     low, high = uncertainty.acted
+    bent = checks.straight_p is not None and checks.straight_p < 1 - case.settings.level
     if bent and checks.monotone_threshold is not None and checks.monotone_threshold not in uncertainty.acted:
-        place = f"the monotone fit reaches IoU {iou_target:g} at {checks.monotone_threshold:.3f}"
+        place = f"the monotone fit reaches IoU {case.iou_target:g} at {checks.monotone_threshold:.3f}"
         found.append(f"the relation is bent: {place}, outside {low:.3f} to {high:.3f}")
-    if suspects and not settings.leave_out_suspects:
+    if suspects and not case.settings.leave_out_suspects:
         found.append(f"{suspects} confident predictions overlap no label: look at them, fruit may be unlabelled")
     if low <= 0 or high >= 1:
         found.append(f"the interval {low:.3f} to {high:.3f} leaves 0 to 1: label more tiles")

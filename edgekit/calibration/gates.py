@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from edgekit.calibration.fieller import Bounds
-from edgekit.calibration.influence import suspect_rows
+from edgekit.calibration.influence import TileInfluence, suspect_rows
 from edgekit.calibration.moments import Moments
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.refusal import CalibrationRefused, Reason
@@ -60,7 +62,7 @@ def require_rising_line(used: Pairs, moments: Moments) -> None:
         raise CalibrationRefused(Reason.NEGATIVE_SLOPE, what, mend=mend)
 
 
-def require_acted_interval(bounds: dict[str, Bounds], n: int, tiles: int, level: float) -> None:
+def require_acted_interval(bounds: dict[str, Bounds], influence: Sequence[TileInfluence], level: float) -> None:
     """Every interval that is acted on has two ends.
 
     Raises:
@@ -68,10 +70,10 @@ def require_acted_interval(bounds: dict[str, Bounds], n: int, tiles: int, level:
     """
     for name, found in bounds.items():
         if not bool(np.all(found.bounded)):
-            what = (
-                f"the slope is not told from zero at {level:.0%} ({name.replace('_', ' ')}, {n} pairs, {tiles} tiles)"
-            )
-            raise CalibrationRefused(Reason.UNBOUNDED, what, mend="label more tiles: twice as many to begin with")
+            size = f"{sum(row.pairs for row in influence)} pairs, {len(influence)} tiles"
+            what = f"the slope is not told from zero at {level:.0%} ({name.replace('_', ' ')}, {size})"
+            mend = f"look at tile {influence[0].tile}, which moves the line most, and label more tiles"
+            raise CalibrationRefused(Reason.UNBOUNDED, what, mend=mend)
 
 
 def require_place_for_threshold(used: Pairs, threshold: float, iou_target: float) -> None:
