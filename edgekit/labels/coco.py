@@ -187,7 +187,7 @@ def _as_stated(
         except LabelsError as error:
             log.note(instance.id, picture, "mended", f"{error.what}: taken from the outline")
         else:
-            instance = replace(instance, box_xyxy=np.array([x, y, x + width, y + height], np.float32))
+            instance = replace(instance, box_xyxy=np.array([x, y, x + width, y + height], np.float64))
     return instance
 
 

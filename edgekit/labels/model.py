@@ -8,7 +8,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from edgekit.contracts import FloatArray, Instances, MaskCrop
+import numpy as np
+import numpy.typing as npt
+
+from edgekit.contracts import Instances, MaskCrop
 from edgekit.errors import LabelsError
 from edgekit.masks import trim
 
@@ -44,8 +47,8 @@ class LabelledInstance:
     class_name: str
     mask: MaskCrop
     """In picture pixels, trimmed. A rectangle where only a box was drawn."""
-    box_xyxy: FloatArray
-    """float32, 4: the box in the file where it has one, else the bounds of the mask."""
+    box_xyxy: npt.NDArray[np.float64]
+    """float64, 4, as the file has it (IoU near a threshold suffers no rounding), else the bounds of the mask."""
     has_outline: bool = True
     """False where only a box was drawn, so that mask figures mean little."""
     is_crowd: bool = False
@@ -145,7 +148,12 @@ def picture_from_instances(
     """What a model found in a picture, as labels that a person can go on with; ids count from 1."""
     found = tuple(
         LabelledInstance(
-            str(number), class_names[int(label)], trim(mask), box, area_px=float(mask.area_px), score=float(score)
+            str(number),
+            class_names[int(label)],
+            trim(mask),
+            box.astype(np.float64),
+            area_px=float(mask.area_px),
+            score=float(score),
         )
         for number, (box, score, label, mask) in enumerate(
             zip(instances.boxes_xyxy, instances.scores, instances.labels, instances.masks, strict=True), 1

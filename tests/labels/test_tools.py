@@ -195,7 +195,9 @@ def split_ring_picture() -> LabelSet:
     items = []
     for number, full in enumerate((ring, split, island), 1):
         mask = trim(MaskCrop(full, 0, 0))
-        items.append(LabelledInstance(str(number), "fruit", mask, bounds_xyxy(mask), area_px=float(mask.area_px)))
+        items.append(
+            LabelledInstance(str(number), "fruit", mask, bounds_xyxy(mask).astype(float), area_px=float(mask.area_px))
+        )
     return LabelSet((LabelledPicture("a.png", SIZE, tuple(items)),), ("fruit",))
 
 
