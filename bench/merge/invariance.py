@@ -3,9 +3,9 @@
     python bench/merge/invariance.py --data SET [SET ...] --model M.onnx [--weights W.pt] [--overlap 96 ...]
         [--threshold 0.5] [--cache DIR] [--json FILE]
 
-SET holds `images/` (and `val.txt` where only some of them are meant). The grid is moved to the left and up by 64, 128 and
-256 px. With --weights (of the same model) sahi with Ultralytics is asked as well: `pip install sahi==0.12.* ultralytics`.
-Detections are kept in --cache, so that a second run with other merge settings takes seconds.
+SET holds `images/` (and `val.txt` where only some of them are meant). The grid is moved to the left and up by 64, 128
+and 256 px. With --weights (of the same model) sahi with Ultralytics is asked as well (`pip install sahi==0.12.*
+ultralytics`). Detections are kept in --cache, so that a second run with other merge settings takes seconds.
 """
 
 import argparse

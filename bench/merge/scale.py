@@ -2,9 +2,9 @@
 
     python bench/merge/scale.py [--discs 10000] [--length 120000] [--repeats 3] [--json]
 
-The scene is a panorama of 512 px height with discs of 6 to 28 px radius, as a perfect segmenter sees them in 512 px tiles
-with the default overlap; then one of twice the length with twice the discs. Times are the best of the repeats, the two
-lengths taken in turn; the memory is what merging adds to the detections that go in.
+The scene is a panorama of 512 px height with discs of 6 to 28 px radius, as a perfect segmenter sees them in 512 px
+tiles with the default overlap; then one of twice the length with twice the discs. Times are the best of the repeats,
+the two lengths taken in turn; the memory is what merging adds to the detections that go in.
 """
 
 import argparse
