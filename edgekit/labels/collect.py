@@ -65,8 +65,9 @@ def finish(drawn: Drawn, picture: str, size_wh: tuple[int, int], log: OddLog) ->
         log.note(drawn.id, picture, "mended", f"{empty} of {len(drawn.polygons)} parts have no pixel: left out")
     if any(reaches_outside(points, size_wh) for points in drawn.polygons):
         log.note(drawn.id, picture, "mended", "partly outside the picture: clipped")
+    box_xyxy = bounds_xyxy(mask).astype(np.float64)
     return LabelledInstance(
-        drawn.id, drawn.class_name, mask, bounds_xyxy(mask).astype(np.float64), drawn.has_outline, drawn.is_crowd, drawn.ignore,
+        drawn.id, drawn.class_name, mask, box_xyxy, drawn.has_outline, drawn.is_crowd, drawn.ignore,
         drawn.attributes, float(mask.area_px),
     )  # fmt: skip
 
