@@ -104,20 +104,6 @@ def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of the block's changes or none of them, on the disk when the block has ended."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite has rolled back by itself where the disk was full; then there is nothing left to roll back.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
     """All of the block's changes or none of them, within a transaction that goes on."""
     connection.execute("SAVEPOINT part")

@@ -81,8 +81,11 @@ class RunReader:
 
     def sources(self) -> list[StoredSource]:
         """The sources in their order on the command line."""
-        columns = "id, number, path, kind, state, frames, width_px, height_px, segments"
-        return [StoredSource(*row) for row in self._ask(f"SELECT {columns} FROM sources ORDER BY number")]
+        return [StoredSource(*row) for row in self._ask(f"{_SELECT_SOURCE} ORDER BY number")]
+
+    def source(self, source_id: int) -> StoredSource:
+        """One source."""
+        return StoredSource(*self._ask(f"{_SELECT_SOURCE} WHERE id = ?", source_id)[0])
 
     def tile_specs(self, source_id: int) -> list[TileSpec]:
         """Where the stored tiles of a source lie, in the order of cutting."""
@@ -153,6 +156,9 @@ class RunReader:
     def _number(self, statement: str, *values: object) -> int:
         value: int = self._ask(statement, *values)[0][0]
         return value
+
+
+_SELECT_SOURCE = "SELECT id, number, path, kind, state, frames, width_px, height_px, segments FROM sources"
 
 
 def _as_score(threshold: float) -> float:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 from edgekit import __version__
 from edgekit.contracts import Instances, TileResult, TileSpec
 from edgekit.errors import RunFolderError
-from edgekit.store.database import open_writer, savepoint, transaction, translated
+from edgekit.store.database import open_writer, savepoint, translated
 from edgekit.store.mask_columns import to_columns
 from edgekit.store.reader import RunReader
-from edgekit.store.records import MergedFruit, RunPlan, StoredSource
+from edgekit.store.records import MergedFruit, PanoramaShape, RunPlan
 
 COMMIT_EVERY_S = 0.5
 """Longest time that finished tiles wait for their commit, and so the most work that a kill or a power cut can cost.
@@ -57,16 +58,37 @@ class RunRecorder:
 
     def add_tiles(self, source_id: int, tiles: Iterable[tuple[TileSpec, TileResult]]) -> None:
         """Store a batch of results, all or none; it is committed with the next `commit_if_due` that is due."""
-        with translated(self._path):
-            if not self._connection.in_transaction:
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._opened_s = time.monotonic()
-            with savepoint(self._connection):
-                for spec, result in tiles:
-                    self._insert_tile(source_id, spec, result)
+        with self._gathered():
+            for spec, result in tiles:
+                self._insert_tile(source_id, spec, result)
+
+    def close_source(self, source_id: int, shape: PanoramaShape) -> None:
+        """Every tile of a source is stored: note its panorama's shape, and settle where the tiles lie in it.
+
+        While a panorama grows to the left nobody knows where its left edge will be, so tiles are stored with the x that
+        counts finished columns.
+        """
+        close = "UPDATE sources SET state = 'cut', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"
+        settle = "UPDATE tiles SET x_px = ? - x_px - size_px WHERE source_id = ?"
+        with self._gathered():
+            self._connection.execute(close, (shape.frames, *shape.size_wh, shape.segments, source_id))
+            if shape.direction < 0:
+                self._connection.execute(settle, (shape.size_wh[0], source_id))
+
+    def fail_source(self, source_id: int) -> None:
+        """A source cannot be read to its end: its tiles stay, but nothing is counted from it."""
+        with self._gathered():
+            self._connection.execute("UPDATE sources SET state = 'failed' WHERE id = ?", (source_id,))
+
+    def put_fruit(self, source_id: int, fruit: MergedFruit) -> None:
+        """Store the fruit of a source, in place of what was stored before."""
+        with self._gathered():
+            self._connection.execute("DELETE FROM fruit WHERE source_id = ?", (source_id,))
+            self._connection.executemany(_INSERT_FRUIT, _fruit_rows(source_id, fruit))
+            self._connection.execute("UPDATE sources SET state = 'merged' WHERE id = ?", (source_id,))
 
     def commit_if_due(self) -> bool:
-        """Commit where the oldest uncommitted tile has waited long enough; tell whether nothing is waiting now."""
+        """Commit where the oldest uncommitted change has waited long enough; tell whether nothing is waiting now."""
         if self._connection.in_transaction and time.monotonic() - self._opened_s >= COMMIT_EVERY_S:
             self.commit()
         return not self._connection.in_transaction
@@ -77,45 +99,19 @@ class RunRecorder:
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
 
-    def close_source(self, source_id: int, *, frames: int, size_wh: tuple[int, int], segments: int) -> None:
-        """Every tile of a source is stored: commit them together with the size of its panorama."""
-        statement = (
-            "UPDATE sources SET state = 'cut', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"
-        )
-        with translated(self._path):
-            self._connection.execute(statement, (frames, *size_wh, segments, source_id))
-        self.commit()
-
-    def fail_source(self, source_id: int) -> None:
-        """A source cannot be read: its tiles stay, but nothing is counted from it."""
-        with translated(self._path):
-            self._connection.execute("UPDATE sources SET state = 'failed' WHERE id = ?", (source_id,))
-        self.commit()
-
-    def put_fruit(self, source: StoredSource, fruit: MergedFruit) -> None:
-        """Store the fruit of a source, in place of what was stored before."""
-        self.commit()
-        with translated(self._path), transaction(self._connection):
-            self._connection.execute("DELETE FROM fruit WHERE source_id = ?", (source.id,))
-            self._connection.executemany(_INSERT_FRUIT, _fruit_rows(source.id, fruit))
-            self._connection.execute("UPDATE sources SET state = 'merged' WHERE id = ?", (source.id,))
-
     def event(self, run_id: int, kind: str, message: str, *, source_id: int | None = None) -> None:
         """Write down that something happened; it is committed with what comes next."""
-        with translated(self._path):
-            self._connection.execute(
-                "INSERT INTO events (run_id, source_id, at, kind, message) VALUES (?, ?, ?, ?, ?)",
-                (run_id, source_id, _now(), kind, message),
-            )
+        statement = "INSERT INTO events (run_id, source_id, at, kind, message) VALUES (?, ?, ?, ?, ?)"
+        with self._gathered():
+            self._connection.execute(statement, (run_id, source_id, _now(), kind, message))
 
     def finish(self, run_id: int) -> None:
-        """The run and the files beside the database are complete."""
+        """The run and the files beside the database are complete; on the disk when this returns."""
+        self.event(run_id, "finished", f"by edgekit {__version__}")
+        with self._gathered():
+            done = "UPDATE runs SET state = 'finished', finished_at = ? WHERE id = ?"
+            self._connection.execute(done, (_now(), run_id))
         self.commit()
-        with translated(self._path), transaction(self._connection):
-            self._connection.execute(
-                "UPDATE runs SET state = 'finished', finished_at = ? WHERE id = ?", (_now(), run_id)
-            )
-            self.event(run_id, "finished", f"by edgekit {__version__}")
 
     def close(self) -> None:
         """Commit what waits and close the database; calling it twice does no harm."""
@@ -124,21 +120,32 @@ class RunRecorder:
         finally:
             self._connection.close()
 
+    @contextmanager
+    def _gathered(self) -> Iterator[None]:
+        """All of the block's changes or none of them, in the transaction that gathers until the next commit."""
+        with translated(self._path):
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._opened_s = time.monotonic()
+            with savepoint(self._connection):
+                yield
+
     def _insert_plan(self, plan: RunPlan) -> int:
-        with translated(self._path), transaction(self._connection):
-            values = (__version__, _now(), json.dumps(plan.model), plan.model_id, json.dumps(plan.settings))
-            cursor = self._connection.execute(
-                "INSERT INTO runs (edgekit, started_at, model, model_id, settings, threshold, threshold_from)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*values, plan.threshold, plan.threshold_from),
-            )
-            run_id = cursor.lastrowid
-            assert run_id is not None
+        values = (__version__, _now(), json.dumps(plan.model), plan.model_id, json.dumps(plan.settings))
+        insert_run = (
+            "INSERT INTO runs (edgekit, started_at, model, model_id, settings, threshold, threshold_from)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
+        insert_source = "INSERT INTO sources (run_id, number, path, kind, fingerprint) VALUES (?, ?, ?, ?, ?)"
+        with self._gathered():
+            cursor = self._connection.execute(insert_run, (*values, plan.threshold, plan.threshold_from))
+            run_id = cursor.lastrowid or 0
             self._connection.executemany(
-                "INSERT INTO sources (run_id, number, path, kind, fingerprint) VALUES (?, ?, ?, ?, ?)",
+                insert_source,
                 [(run_id, n, item.path, item.kind, item.fingerprint) for n, item in enumerate(plan.sources)],
             )
-            self.event(run_id, "started", f"by edgekit {__version__}")
+        self.event(run_id, "started", f"by edgekit {__version__}")
+        self.commit()
         return run_id
 
     def _insert_tile(self, source_id: int, spec: TileSpec, result: TileResult) -> None:

@@ -54,6 +54,18 @@ class RunPlan:
 
 
 @dataclass(frozen=True)
+class PanoramaShape:
+    """What is known of a source once every tile of it is cut."""
+
+    frames: int | None
+    """None where the source is a finished panorama."""
+    size_wh: tuple[int, int]
+    segments: int
+    direction: int
+    """+1: the panorama grew to the right; -1: to the left."""
+
+
+@dataclass(frozen=True)
 class StoredRun:
     """A run as the database has it."""
 

@@ -1,0 +1,70 @@
+"""`edgekit count`: the count of a run at any threshold, without the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from edgekit.store import RunReader
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(epilog="Example: edgekit count runs/row12 --threshold 0.6")
+def count(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    threshold: Annotated[
+        float | None, typer.Option(help="Confidence from which a fruit counts; default: the run's.")
+    ] = None,
+    coco: Annotated[Path | None, typer.Option(help="Also write the fruit at this threshold as COCO results.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Count a run again from its stored detections: the model does not run."""
+    from edgekit.cli.ui import print_json
+    from edgekit.runtime.results import counted_fruit, write_coco
+    from edgekit.store import RunFolder, RunReader
+
+    reader = RunReader.open(RunFolder(folder).database)
+    try:
+        answer = _answer(reader, threshold)
+        if coco is not None:
+            write_coco(coco, counted_fruit(reader, answer["threshold"]))
+    finally:
+        reader.close()
+    if as_json:
+        print_json(answer)
+    else:
+        _print(answer)
+
+
+def _answer(reader: RunReader, threshold: float | None) -> dict[str, Any]:
+    from edgekit.cli.threshold import check_threshold
+    from edgekit.store.summary import count_rows, per_metre, total_fruit
+
+    run = reader.run()
+    value = run.plan.threshold if threshold is None else threshold
+    check_threshold(value, run.plan.model["score_floor"])
+    rows = count_rows(reader, value)
+    fruit = total_fruit(rows)
+    return {
+        "fruit": fruit,
+        "fruit_per_metre": per_metre(fruit, rows, run.plan.settings.get("px_per_metre")),
+        "threshold": value,
+        "threshold_from": run.plan.threshold_from if threshold is None else "option --threshold",
+        "finished": run.finished,
+        "rows": rows,
+    }
+
+
+def _print(answer: dict[str, Any]) -> None:
+    from edgekit.cli.report import print_remarks, row_line
+
+    for row in answer["rows"] if len(answer["rows"]) > 1 else []:
+        typer.echo(row_line(row))
+    typer.echo(f"{answer['fruit']} fruit at confidence >= {answer['threshold']:g} ({answer['threshold_from']})")
+    if not answer["finished"]:
+        typer.echo("note: the run is unfinished: repeat its command to finish it", err=True)
+    print_remarks(answer["rows"])

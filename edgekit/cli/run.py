@@ -1,0 +1,92 @@
+"""`edgekit run`: the main job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from edgekit.runtime.settings import RunSettings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(epilog="Example: edgekit run row12.mp4 --out runs/row12")
+def run(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE...", help="Rows: a video or a folder of frames each.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run: new, or of a run that was cut.")],
+    model: Annotated[Path | None, typer.Option(help="ONNX graph; default: the fruit model that comes along.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Confidence from which a fruit counts.")] = None,
+    season: Annotated[str | None, typer.Option(help="Season profile that sets the threshold: name or path.")] = None,
+    panorama: Annotated[
+        bool, typer.Option("--panorama", help="Sources are finished panoramas: pictures, or folders of segments.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings (TOML), see `edgekit init`: runtime/run.toml.")] = None,
+    print_config: Annotated[bool, typer.Option("--print-config", help="Print the effective settings and end.")] = False,
+    provider: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, tensorrt, ...")] = "cpu",
+    allow_cpu: Annotated[
+        bool, typer.Option("--allow-cpu-fallback", help="Run on the CPU where the provider is not there.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads of the model; default: one a core.")] = None,
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-model-mismatch", help="Use the threshold of another model's season; recorded.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Count the fruit of one row or several, into a folder that outlives a cut.
+
+    Frames become a panorama, the panorama tiles, their detections fruit. The same command takes up a run that was cut
+    and gives the counts of one that was not; `edgekit count` moves the threshold afterwards.
+    """
+    from edgekit.cli.report import print_summary
+    from edgekit.cli.threshold import ThresholdRequest, resolve_threshold
+    from edgekit.cli.ui import print_json, progress
+    from edgekit.runtime.pipeline import Job, run_job
+    from edgekit.runtime.row_source import plan_sources
+    from edgekit.segment import SegmenterSettings, open_segmenter
+
+    settings = _settings(config)
+    if print_config:
+        _print_config(settings)
+        return
+    plans = plan_sources(sources, panorama=panorama)
+    path = _model_path(model)
+    engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu)
+    segmenter = open_segmenter(path, settings=engine)
+    try:
+        chosen = resolve_threshold(ThresholdRequest(threshold, season, allow_mismatch), segmenter.info)
+        settings = replace(settings, tiles=replace(settings.tiles, size_px=segmenter.info.tile_size_px))
+        job = Job(plans, path.name, settings, chosen.value, chosen.origin)
+        with progress(quiet=quiet) as report:
+            summary = run_job(job, out, segmenter, progress=report)
+    finally:
+        segmenter.close()
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        print_summary(summary, out)
+
+
+def _settings(config: Path | None) -> RunSettings:
+    from edgekit.runtime.settings import RunSettings
+    from edgekit.settings_file import read_settings
+
+    return RunSettings() if config is None else read_settings(config, RunSettings)
+
+
+def _print_config(settings: RunSettings) -> None:
+    import tomli_w
+
+    typer.echo(tomli_w.dumps(settings.nested()), nl=False)
+
+
+def _model_path(model: Path | None) -> Path:
+    from edgekit.runtime.default_model import default_model_path
+
+    return default_model_path() if model is None else model

@@ -1,0 +1,208 @@
+"""The main job: the rows of a run, from their frames to their fruit, in a folder that outlives a cut."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from edgekit.contracts import Progress, Segmenter, TileResult, TileSpec
+from edgekit.errors import SourceError
+from edgekit.runtime.ahead import ahead
+from edgekit.runtime.memory import peak_rss_mb
+from edgekit.runtime.results import write_results
+from edgekit.runtime.row_pass import Batch, RowPass
+from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.stage_clock import StageClock
+from edgekit.store import MergedFruit, RunFolder, RunPlan, RunRecorder, SourcePlan, StoredSource, write_atomic
+from edgekit.store.coco import to_json
+from edgekit.store.summary import Summary, Timing, summarise
+from edgekit.tiles import merge
+
+BATCHES_AHEAD = 2
+"""Batches that are cut before the model asks for them; enough to hide decoding and encoding, few enough to hold."""
+
+Results = list[tuple[TileSpec, TileResult]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be counted, and how."""
+
+    sources: tuple[SourcePlan, ...]
+    model_file: str
+    """Name of the model's file, for the record."""
+    settings: RunSettings
+    """Its tiles have the model's size."""
+    threshold: float
+    """Confidence at or above which a fruit counts."""
+    threshold_from: str
+    """Where the threshold comes from, in words."""
+
+
+def run_job(job: Job, out: Path, segmenter: Segmenter, *, progress: Progress) -> Summary:
+    """Count the fruit of every source into a run folder; take up again what an earlier, cut run left there.
+
+    Sources that cannot be read are left out, told in the summary, and raised when everything else is done.
+
+    Raises:
+        SourceError: a source cannot be read.
+        RunFolderError: the folder holds a finished or another run, or other things.
+        StorageError: the disk is full, read-only or failing; what was finished is kept.
+    """
+    started_s = time.monotonic()
+    folder = RunFolder(out)
+    with folder.claimed() as aside:
+        recorder = RunRecorder(folder.database)
+        try:
+            pipeline = Pipeline(job, folder, recorder, segmenter, progress=progress)
+            for message in aside:
+                pipeline.note("set aside", message)
+            return pipeline.run(started_s)
+        finally:
+            recorder.close()
+
+
+class Pipeline:
+    """The rows of one run, one after the other.
+
+    Args:
+        job: what is to be counted.
+        folder: where it is written; claimed by this process.
+        recorder: the folder's database.
+        segmenter: the model.
+        progress: told how far the work is.
+
+    Raises:
+        RunFolderError: the database holds another run.
+    """
+
+    def __init__(
+        self, job: Job, folder: RunFolder, recorder: RunRecorder, segmenter: Segmenter, *, progress: Progress
+    ) -> None:
+        self._settings = job.settings
+        self._folder = folder
+        self._recorder = recorder
+        self._segmenter = segmenter
+        self._progress = progress
+        self._clock = StageClock()
+        self._tiles_done = 0
+        self._reported: tuple[int, int | None] = (0, None)
+        self._run_id = recorder.begin(self._plan(job))
+
+    def run(self, started_s: float) -> Summary:
+        """Every row that is not counted yet, then the files that are written from the database.
+
+        Args:
+            started_s: when the work began, on the monotonic clock.
+
+        Raises:
+            SourceError: a source could not be read; the others are counted.
+        """
+        failures = [error for source in self._sources() if (error := self._attempt(source)) is not None]
+        if all(source.state == "failed" for source in self._sources()):
+            raise failures[0]
+        with self._clock.stage("results"):
+            write_results(self._folder, self._recorder.reader)
+        timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
+        summary = summarise(self._recorder.reader, timing)
+        write_atomic(self._folder.summary, to_json(summary))
+        self._recorder.finish(self._run_id)
+        if failures:
+            raise failures[0]
+        return summary
+
+    def step(self, source: StoredSource) -> None:
+        """One row: from frames to columns, segments, tiles, batches, results and fruit.
+
+        Raises:
+            SourceError: the row cannot be read.
+        """
+        stored = self._recorder.reader.tile_specs(source.id)
+        row = RowPass(source, self._folder.segments(source.number), self._settings, self._clock)
+        columns = row.columns()
+        columns = row.kept(columns)
+        tiles = row.tiles(columns)
+        batches = row.batches(tiles, self._segmenter.info.batch, stored)
+        results = self._segmented(ahead(batches, BATCHES_AHEAD))
+        self._record(source, row, results)
+        self._close(source, row)
+        self._merge(source)
+
+    def note(self, kind: str, message: str, *, source_id: int | None = None) -> None:
+        """Write down what a person should know of this run."""
+        self._recorder.event(self._run_id, kind, message, source_id=source_id)
+
+    def _attempt(self, source: StoredSource) -> SourceError | None:
+        """Do what is left to do of a row; return why it cannot be read, where that is so."""
+        try:
+            if source.state in ("waiting", "failed"):
+                self.step(source)
+            elif source.state == "cut":
+                self._merge(source)
+        except SourceError as error:
+            self._recorder.fail_source(source.id)
+            self.note("source fault", error.what, source_id=source.id)
+            return error
+        finally:
+            self._progress("rows", source.number + 1, len(self._sources()))
+        return None
+
+    def _segmented(self, batches: Iterable[Batch]) -> Iterator[Results]:
+        for batch in self._clock.each("wait", batches):
+            with self._clock.stage("infer"):
+                results = self._segmenter.segment(batch.tiles)
+            yield list(zip(batch.specs, results, strict=True))
+
+    def _record(self, source: StoredSource, row: RowPass, results: Iterable[Results]) -> None:
+        """Store the results batch by batch; a tile counts as done when it is on the disk."""
+        waiting = 0
+        for batch in results:
+            with self._clock.stage("store"):
+                self._recorder.add_tiles(source.id, batch)
+                waiting += len(batch)
+                if self._recorder.commit_if_due():
+                    self._tiles_done, waiting = self._tiles_done + waiting, 0
+            self._report(row)
+        self._tiles_done += waiting
+
+    def _report(self, row: RowPass) -> None:
+        """Say how far the row is, where that has changed."""
+        now = (self._tiles_done, row.frames)
+        if now != self._reported:
+            self._progress("tiles", self._tiles_done)
+            if row.frames is not None and row.frames != self._reported[1]:
+                self._progress("frames", row.frames, row.expected_frames)
+            self._reported = now
+
+    def _close(self, source: StoredSource, row: RowPass) -> None:
+        with self._clock.stage("store"):
+            self._recorder.close_source(source.id, row.shape)
+            for remark in row.remarks:
+                self.note("remark", remark, source_id=source.id)
+
+    def _merge(self, source: StoredSource) -> None:
+        """All detections of a row become fruit, once, whatever their score."""
+        reader = self._recorder.reader
+        with self._clock.stage("merge"):
+            tiles = list(reader.tiles(source.id))
+            size_wh = reader.source(source.id).size_wh
+            specs, found = [tile.spec for tile in tiles], [tile.instances for tile in tiles]
+            merged = merge(specs, found, size_wh, self._settings.merge)
+            pieces = tuple(len(members) for members in merged.members)
+            fruit = MergedFruit(merged.instances, tuple(merged.cut.tolist()), pieces)
+        with self._clock.stage("store"):
+            self._recorder.put_fruit(source.id, fruit)
+            self._recorder.commit_if_due()
+
+    def _sources(self) -> list[StoredSource]:
+        return self._recorder.reader.sources()
+
+    def _plan(self, job: Job) -> RunPlan:
+        info, provider = self._segmenter.info, self._segmenter.provider
+        model: dict[str, Any] = {"file": job.model_file, "model_id": info.model_id, "provider": asdict(provider)}
+        model |= json.loads(json.dumps(asdict(info)))
+        return RunPlan(model, info.model_id, self._settings.flat(), job.threshold, job.threshold_from, job.sources)

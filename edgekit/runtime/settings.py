@@ -1,0 +1,68 @@
+"""What a person may set about a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from edgekit.errors import SettingsError
+from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.segments import WIDEST_SEGMENT_PX
+from edgekit.tiles import MergeSettings, TileSettings
+
+
+@dataclass(frozen=True)
+class SegmentSettings:
+    """How the panorama is kept on disk.
+
+    Raises:
+        SettingsError: a value that cannot be used.
+    """
+
+    width_px: int = 4096
+    """Columns per segment."""
+    kind: str = "jpg"
+    """jpg (quality 95) or png (exact). Tiles are cut before the panorama is written, so the count is the same with
+    both. A panorama of 3 megapixels takes 8 ms and 0.7 MB as jpg, 150 ms and 4 MB as png
+    (python bench/crash/segment_cost.py PICTURE)."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("jpg", "png"):
+            raise SettingsError(f"segments.kind is {self.kind!r}", mend="choose jpg or png")
+        if not 16 <= self.width_px <= WIDEST_SEGMENT_PX:
+            raise SettingsError(f"segments.width_px is {self.width_px}", mend=f"give 16 to {WIDEST_SEGMENT_PX}")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Everything but the model and the threshold that decides what a run gives.
+
+    Raises:
+        SettingsError: a value that cannot be used.
+    """
+
+    tiles: TileSettings = field(default_factory=TileSettings)
+    merge: MergeSettings = field(default_factory=MergeSettings)
+    panorama: MosaicSettings = field(default_factory=MosaicSettings)
+    segments: SegmentSettings = field(default_factory=SegmentSettings)
+    px_per_metre: float | None = None
+    """Scale of the panorama; None where nobody measured it: then there is no fruit per metre."""
+
+    def __post_init__(self) -> None:
+        if self.px_per_metre is not None and not 0 < self.px_per_metre < float("inf"):
+            raise SettingsError(f"px_per_metre is {self.px_per_metre}", mend="give a number above 0, or leave it out")
+
+    def nested(self) -> dict[str, Any]:
+        """Plain types for TOML: a table for each group; what is not set is left out."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return {name: value for name, value in plain.items() if value is not None}
+
+    def flat(self) -> dict[str, Any]:
+        """Plain JSON types, one level: `tiles.overlap_px` and so on."""
+        entries: dict[str, Any] = {}
+        for name, value in self.nested().items():
+            entries |= (
+                {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+            )
+        return entries

@@ -1,0 +1,164 @@
+"""The summary of a run: what it counted, of what, with what, and how long it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from edgekit import __version__
+from edgekit.store.reader import RunReader
+from edgekit.store.records import StoredSource
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a run cost."""
+
+    seconds: float
+    """Wall time of the process that finished the run, opening of the model not included."""
+    stages_ms: dict[str, float]
+    """Where the time went; stages of two threads may add up to more than the wall time."""
+    peak_rss_mb: float
+    """Largest resident memory of the process, MiB."""
+
+
+class PanoramaSize(TypedDict):
+    """Of one row, or of all rows end to end (then the largest height)."""
+
+    width_px: int
+    height_px: int
+    segments: int
+
+
+class RowCount(TypedDict):
+    """What was counted in one row."""
+
+    source: str
+    state: str
+    """merged: counted. Others have no count: `fruit` is None, and `remarks` says why."""
+    frames: int | None
+    panorama: PanoramaSize | None
+    tiles: int
+    detections: int
+    fruit: int | None
+    fruit_by_class: dict[str, int]
+    fruit_per_metre: float | None
+    remarks: list[str]
+
+
+class Summary(TypedDict):
+    """`summary.json`."""
+
+    edgekit: str
+    model: dict[str, Any]
+    source: str | list[str]
+    """One path, or a list where the run has several sources."""
+    frames: int | None
+    """None where every source was a finished panorama."""
+    panorama: PanoramaSize
+    tiles: int
+    detections: int
+    """At or above the model's score floor, before merging."""
+    fruit: int
+    """At or above the threshold, after merging."""
+    fruit_per_metre: float | None
+    """None where no scale was given."""
+    threshold: float
+    threshold_from: str
+    seconds: float
+    stages_ms: dict[str, float]
+    peak_rss_mb: float
+    rows: list[RowCount]
+
+
+def summarise(reader: RunReader, timing: Timing) -> Summary:
+    """The summary of a run at its own threshold, from the database."""
+    plan = reader.run().plan
+    rows = count_rows(reader, plan.threshold)
+    paths = [row["source"] for row in rows]
+    frames = [row["frames"] for row in rows if row["frames"] is not None]
+    return {
+        "edgekit": __version__,
+        "model": plan.model,
+        "source": paths[0] if len(paths) == 1 else paths,
+        "frames": sum(frames) if frames else None,
+        "panorama": _together([row["panorama"] for row in rows if row["panorama"]]),
+        "tiles": sum(row["tiles"] for row in rows),
+        "detections": sum(row["detections"] for row in rows),
+        "fruit": total_fruit(rows),
+        "fruit_per_metre": per_metre(total_fruit(rows), rows, plan.settings.get("px_per_metre")),
+        "threshold": plan.threshold,
+        "threshold_from": plan.threshold_from,
+        "seconds": timing.seconds,
+        "stages_ms": timing.stages_ms,
+        "peak_rss_mb": timing.peak_rss_mb,
+        "rows": rows,
+    }
+
+
+def count_rows(reader: RunReader, threshold: float) -> list[RowCount]:
+    """What was counted in each row, at any threshold at or above the model's score floor."""
+    remarks: dict[int | None, list[str]] = {}
+    for event in reader.events():
+        if event.kind in ("remark", "source fault"):
+            remarks.setdefault(event.source_id, []).append(event.message)
+    return [_count_row(reader, source, threshold, remarks.get(source.id, [])) for source in reader.sources()]
+
+
+def total_fruit(rows: list[RowCount]) -> int:
+    """Fruit of all rows that are counted."""
+    return sum(row["fruit"] or 0 for row in rows)
+
+
+def per_metre(fruit: int, rows: list[RowCount], px_per_metre: float | None) -> float | None:
+    """Fruit per metre of counted panorama; None without a scale."""
+    width_px = sum(row["panorama"]["width_px"] for row in rows if row["panorama"] and row["fruit"] is not None)
+    return fruit * px_per_metre / width_px if px_per_metre and width_px else None
+
+
+def _count_row(reader: RunReader, source: StoredSource, threshold: float, remarks: list[str]) -> RowCount:
+    counted = source.state == "merged"
+    plan = reader.run().plan
+    names: list[str] = plan.model["class_names"]
+    by_label = reader.count_by_label(source.id, threshold) if counted else {}
+    row: RowCount = {
+        "source": source.path,
+        "state": source.state,
+        "frames": source.frames,
+        "panorama": _size(source),
+        "tiles": reader.count_tiles(source.id),
+        "detections": reader.count_detections(source.id),
+        "fruit": sum(by_label.values()) if counted else None,
+        "fruit_by_class": {names[label]: number for label, number in by_label.items()},
+        "fruit_per_metre": None,
+        "remarks": list(dict.fromkeys(remarks))
+        + _limits(reader, source)
+        + ([] if counted else ["not counted: the run is unfinished"]),
+    }
+    row["fruit_per_metre"] = per_metre(row["fruit"] or 0, [row], plan.settings.get("px_per_metre"))
+    return row
+
+
+def _size(source: StoredSource) -> PanoramaSize | None:
+    if source.width_px is None:
+        return None
+    return {"width_px": source.width_px, "height_px": source.height_px or 0, "segments": source.segments or 0}
+
+
+def _together(sizes: list[PanoramaSize]) -> PanoramaSize:
+    return {
+        "width_px": sum(size["width_px"] for size in sizes),
+        "height_px": max((size["height_px"] for size in sizes), default=0),
+        "segments": sum(size["segments"] for size in sizes),
+    }
+
+
+def _limits(reader: RunReader, source: StoredSource) -> list[str]:
+    """Limits that bit, in words: a count that a limit touched must not pass for a full one."""
+    full, flagged = reader.count_limited_tiles(source.id)
+    limits = []
+    if full:
+        limits.append(f"in {full} tiles the model found more objects than it can return: fruit may be missing there")
+    if flagged:
+        limits.append(f"in {flagged} tiles a limit inside the model bit (NMS or proposals)")
+    return limits
