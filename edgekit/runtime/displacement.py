@@ -1,39 +1,134 @@
-"""Displacement of the scene by phase correlation in a band: the simple estimator."""
+"""How far the scene moved: measured where the fruit hangs, to a fraction of a pixel; predicted where that fails."""
 
 from __future__ import annotations
 
-import cv2
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
-from edgekit.contracts import Displacement, FloatArray, Frame
+from edgekit.contracts import Displacement, Frame
+from edgekit.runtime.displacement_blocks import BlockMatches, match_blocks
+from edgekit.runtime.displacement_coarse import CoarseMatcher
+from edgekit.runtime.displacement_planes import PlaneMaker, Planes
+from edgekit.runtime.displacement_robust import agree
 from edgekit.runtime.displacement_settings import DisplacementSettings
 
-_LOW = 0.05
+_KEY_SHARE = 0.03
+"""Share of the width after which the frame becomes the one that later frames are measured against. Measuring against a
+frame that lies back, not against the last one, keeps noise from adding up while the trolley creeps or stands."""
+_LEAST_BLOCKS = 5
+_LEAST_CONFIDENCE = 0.12
+_LOST_SHARE = 0.35
+"""Share of the width after which a frame that is no longer found is given up."""
+_LEAST_SPREAD_PX = 12.0
+_SPREAD_SHARE = 0.5
+"""Standard deviation of what is expected: half of it; hand-pushed trolleys jerk from 40 to 120 px a frame."""
+_SPEED_MEMORY = 0.5
+"""Weight of the newest speed."""
 
 
-class PhaseCorrelation:
-    """Measures each frame against the one before it by one phase correlation over the band."""
+class _Match(NamedTuple):
+    dx_px: float
+    dy_px: float
+    confidence: float
+    reason: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """A frame that later ones are measured against, and how far the scene has moved since."""
+
+    planes: Planes
+    dx_px: float = 0.0
+    dy_px: float = 0.0
+
+
+class CanopyDisplacement:
+    """Measures displacement in a band of many depths; keeps two frames at reduced size.
+
+    Args:
+        settings: the band and the limits.
+    """
 
     def __init__(self, settings: DisplacementSettings) -> None:
         self._settings = settings
-        self._last: FloatArray | None = None
-        self._window: FloatArray | None = None
+        self._maker: PlaneMaker | None = None
+        self._coarse: CoarseMatcher | None = None
+        self._width_px = 0
+        self._key: _Reference | None = None
+        self._last: Planes | None = None
+        self._last_time_s = 0.0
+        self._speed_px_s: float | None = None
 
     def measure(self, frame: Frame) -> Displacement | None:
-        """Displacement since the last frame; None for the first one."""
-        plane = self._plane(frame)
-        last, self._last = self._last, plane
-        if last is None:
+        """Displacement since the last frame; None for the first one. A reason in it means that it was predicted."""
+        planes = self._planes(frame)
+        key, last = self._key, self._last
+        elapsed_s = frame.time_s - self._last_time_s
+        self._last, self._last_time_s = planes, frame.time_s
+        if key is None or last is None:
+            self._key = _Reference(planes)
             return None
-        if self._window is None:
-            self._window = np.asarray(cv2.createHanningWindow(plane.shape[::-1], cv2.CV_32F), np.float32)
-        (dx_px, dy_px), response = cv2.phaseCorrelate(last, plane, self._window)
-        confidence = float(np.clip(response, 0.0, 1.0))
-        reason = None if confidence >= _LOW else "no clear peak of the phase correlation"
-        return Displacement(2.0 * dx_px, 2.0 * dy_px, confidence, reason)
+        expected_px = (self._speed_px_s or 0.0) * elapsed_s
+        match = self._match(key, planes, expected_px)
+        if match.reason is None:
+            return self._accept(key, planes, match, elapsed_s)
+        previous = _Reference(last)
+        again = self._match(previous, planes, expected_px)
+        if again.reason is None:
+            return self._accept(previous, planes, again, elapsed_s)
+        return self._predict(key, planes, match._replace(dx_px=expected_px))
 
-    def _plane(self, frame: Frame) -> FloatArray:
-        height = frame.image.shape[0]
-        top, bottom = (round(height * share) for share in self._settings.band)
-        half = cv2.resize(frame.image[top:bottom], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
-        return np.asarray(cv2.cvtColor(half, cv2.COLOR_RGB2GRAY), np.float32)
+    def _planes(self, frame: Frame) -> Planes:
+        if self._maker is None or self._coarse is None:
+            height, self._width_px = frame.image.shape[:2]
+            self._maker = PlaneMaker(self._settings, (self._width_px, height))
+            unit_px = 2 * self._maker.factor
+            reach, lift = self._settings.reach * self._width_px / unit_px, self._settings.lift_px / (2 * unit_px)
+            self._coarse = CoarseMatcher(self._maker.transform_px, round(reach), round(lift))
+        return self._maker(frame.image)
+
+    def _match(self, reference: _Reference, planes: Planes, expected_px: float) -> _Match:
+        """Displacement of the scene since the reference frame."""
+        assert self._maker is not None
+        assert self._coarse is not None
+        unit_px = 2 * self._maker.factor
+        prior = None
+        if self._speed_px_s is not None:
+            spread_px = max(_LEAST_SPREAD_PX, _SPREAD_SHARE * abs(expected_px))
+            prior = ((reference.dx_px + expected_px) / unit_px, spread_px / unit_px)
+        coarse = self._coarse.match(reference.planes, planes, prior)
+        blocks = match_blocks(reference.planes, planes, coarse, self._maker.factor)
+        return self._judge(blocks)
+
+    def _judge(self, blocks: BlockMatches) -> _Match:
+        """One displacement of many, and whether to believe it."""
+        if blocks.textured < _LEAST_BLOCKS:
+            return _Match(0.0, 0.0, 0.0, f"featureless: {blocks.textured} blocks show anything")
+        if len(blocks.dx) < _LEAST_BLOCKS:
+            return _Match(0.0, 0.0, 0.0, f"{len(blocks.dx)} of {blocks.textured} blocks were found again")
+        off_px = blocks.x - self._width_px / 2
+        weights = np.exp(-0.5 * (off_px / (self._settings.focus * self._width_px)) ** 2) + np.float32(1e-6)
+        across, down = agree(blocks.dx, weights), agree(blocks.dy, weights)
+        confidence = across.share * min(blocks.found / blocks.textured, 1.0)
+        agreeing = f"{across.share * blocks.found:.0f} of {blocks.textured} blocks agree"
+        return _Match(across.value, down.value, confidence, None if confidence >= _LEAST_CONFIDENCE else agreeing)
+
+    def _accept(self, reference: _Reference, planes: Planes, match: _Match, elapsed_s: float) -> Displacement:
+        """Take a measured displacement; a frame that lies far from its reference becomes the next one."""
+        moved_px, lifted_px = match.dx_px - reference.dx_px, match.dy_px - reference.dy_px
+        if elapsed_s > 0:
+            speed_px_s = moved_px / elapsed_s
+            before = speed_px_s if self._speed_px_s is None else self._speed_px_s
+            self._speed_px_s = before + _SPEED_MEMORY * (speed_px_s - before)
+        near = abs(match.dx_px) < _KEY_SHARE * self._width_px and reference is self._key
+        self._key = _Reference(reference.planes, match.dx_px, match.dy_px) if near else _Reference(planes)
+        return Displacement(moved_px, lifted_px, match.confidence)
+
+    def _predict(self, key: _Reference, planes: Planes, guess: _Match) -> Displacement:
+        """Go on at the last speed; the frame that was found last is kept as long as it may come back into view."""
+        dx_px = key.dx_px + guess.dx_px
+        lost = abs(dx_px) > _LOST_SHARE * self._width_px
+        self._key = _Reference(planes) if lost else _Reference(key.planes, dx_px, key.dy_px)
+        return Displacement(guess.dx_px, 0.0, guess.confidence, guess.reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.contracts import Columns, Displacement, DisplacementEstimator, Frame, Image
-from edgekit.runtime.displacement import PhaseCorrelation
+from edgekit.runtime.displacement import CanopyDisplacement
 from edgekit.runtime.displacement_settings import DisplacementSettings
 from edgekit.runtime.mosaic_draw import Placed
 from edgekit.runtime.mosaic_settings import MosaicSettings
@@ -35,7 +35,7 @@ class StripMosaic:
 
     def __init__(self, settings: MosaicSettings, *, estimator: DisplacementEstimator | None = None) -> None:
         self._settings = settings
-        self._estimator = estimator or PhaseCorrelation(DisplacementSettings(band=settings.band))
+        self._estimator = estimator or CanopyDisplacement(DisplacementSettings(band=settings.band))
         self._track = Track()
         self._first: Frame | None = None
         self._drift = DriftBound(0.0)

@@ -1,0 +1,119 @@
+"""The fine displacement: blocks of the band, each matched by itself, so that depth shows as a spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from edgekit.contracts import FloatArray
+from edgekit.runtime.displacement_coarse import CoarseShift
+from edgekit.runtime.displacement_planes import Planes
+
+_BLOCK_WH = (16, 12)
+"""Coarse pixels: 64 x 48 px of a 1280 px frame, about a berry."""
+_TEXTURE = 0.1
+"""Mean square of a block (in units of local contrast) below which it shows nothing."""
+_ALIKE = 0.5
+"""Normalised correlation from which on two blocks are taken for the same thing."""
+_SPREAD = 0.5
+"""Blocks are looked for within this share of the coarse displacement about it: the depth of a canopy."""
+_LEAST_SPREAD, _MOST_SPREAD = 3, 10
+_MOST_BLOCKS = 96
+"""Blocks that are matched finely: more cost time and no longer move the result."""
+_FINE_WINDOW = (21, 21)
+_FINE_STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 10, 0.01)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMatches:
+    """N blocks that were found again."""
+
+    x: FloatArray
+    """Their middle half way between the frames, frame pixels."""
+    dx: FloatArray
+    """Frame pixels."""
+    dy: FloatArray
+    textured: int
+    """Blocks of the overlap that show something."""
+    found: int
+    """Those that were found again, of which at most 96 were matched finely."""
+
+
+def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factor: int) -> BlockMatches:
+    """Find the blocks of one frame in the other, about a coarse displacement.
+
+    Args:
+        before: the earlier frame.
+        after: the later frame.
+        coarse: where to look.
+        factor: frame pixels a fine pixel.
+    """
+    shifts = _shifts(coarse.dx, before.coarse.shape[1])
+    alike, energy, inside = _likeness(before.coarse, after.coarse, shifts, 2 * coarse.dy)
+    best = alike.argmax(axis=0)
+    likeness = np.take_along_axis(alike, best[None], axis=0)[0]
+    shift = shifts[best]
+    seen = (energy > _TEXTURE) & np.take_along_axis(inside, best[None], axis=0)[0]
+    rows, columns = np.nonzero(seen & (likeness > _ALIKE))
+    counts = (int(seen.sum()), len(rows))
+    order = np.argsort(-likeness[rows, columns], kind="stable")[:_MOST_BLOCKS]
+    rows, columns = rows[order], columns[order]
+    centre = np.column_stack(((columns + 0.5) * _BLOCK_WH[0], (rows + 0.5) * _BLOCK_WH[1])) * 2
+    guess = np.column_stack((shift[rows, columns], np.full(len(rows), 2 * coarse.dy))) * 2
+    moved, found = _track(before.fine, after.fine, centre, guess)
+    start, moved = centre[found] * factor, moved[found] * factor
+    middle = start[:, 0] + moved[:, 0] / 2
+    dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
+    return BlockMatches(middle.astype(np.float32), dx, dy, *counts)
+
+
+def _shifts(dx: float, width: int) -> npt.NDArray[np.intp]:
+    spread = int(np.clip(_SPREAD * abs(dx), _LEAST_SPREAD, _MOST_SPREAD))
+    shifts = np.arange(round(dx) - spread, round(dx) + spread + 1)
+    return shifts[np.abs(shifts) < width - _BLOCK_WH[0]]
+
+
+def _likeness(
+    before: FloatArray, after: FloatArray, shifts: npt.NDArray[np.intp], lift: int
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Correlation of each block at each shift, energy of the blocks, and whether the shifted block is in view."""
+    across, down = before.shape[1] // _BLOCK_WH[0], before.shape[0] // _BLOCK_WH[1]
+    width, height = across * _BLOCK_WH[0], down * _BLOCK_WH[1]
+    margin = int(np.abs(shifts).max())
+    part = before[:height, :width]
+    energy = _block_mean(cv2.multiply(part, part), (across, down))
+    wide = cv2.copyMakeBorder(after, abs(lift), abs(lift), margin, margin, cv2.BORDER_CONSTANT, value=0.0)
+    square = cv2.multiply(wide, wide)
+    rows = slice(abs(lift) + lift, abs(lift) + lift + height)
+    alike = np.empty((len(shifts), down, across), np.float32)
+    for number, shift in enumerate(shifts.tolist()):
+        columns = slice(margin + shift, margin + shift + width)
+        product = _block_mean(cv2.multiply(part, wide[rows, columns]), (across, down))
+        alike[number] = product / np.sqrt(energy * _block_mean(square[rows, columns], (across, down)) + 1e-6)
+    left = np.arange(across)[None, :] * _BLOCK_WH[0] + shifts[:, None]
+    inside = (left >= 0) & (left + _BLOCK_WH[0] <= after.shape[1])
+    return alike, energy, np.broadcast_to(inside[:, None, :], alike.shape)
+
+
+def _block_mean(plane: FloatArray, blocks: tuple[int, int]) -> FloatArray:
+    return np.asarray(cv2.resize(plane, blocks, interpolation=cv2.INTER_AREA), np.float32)
+
+
+def _track(
+    before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8], centre: FloatArray, guess: FloatArray
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Displacements of points in fine pixels by Lucas and Kanade's method from a guess, and which were found."""
+    if not len(centre):
+        return np.zeros((0, 2), np.float32), np.zeros(0, bool)
+    points = np.ascontiguousarray(centre[:, None], np.float32)
+    ends = np.ascontiguousarray((centre + guess)[:, None], np.float32)
+    flags = cv2.OPTFLOW_USE_INITIAL_FLOW
+    ends, status, _ = cv2.calcOpticalFlowPyrLK(
+        before, after, points, ends, winSize=_FINE_WINDOW, maxLevel=1, criteria=_FINE_STEPS, flags=flags
+    )
+    moved = (ends - points)[:, 0]
+    near = np.abs(moved - guess).max(axis=1) < 12
+    return moved, (status[:, 0] > 0) & near
