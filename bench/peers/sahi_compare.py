@@ -46,7 +46,9 @@ def pictures_of(data: Path) -> list[dict]:
 
 def edgekit_command(options: argparse.Namespace, model: Path, run: Path) -> list[str]:
     pictures = [str(options.data / "images" / picture["file_name"]) for picture in pictures_of(options.data)]
-    settings = ["--panorama", "--threshold", str(options.confidence), "--overlap", str(options.overlap)]
+    config = run.with_name("run.toml")
+    config.write_text(f"[tiles]\noverlap_px = {options.overlap}\n")
+    settings = ["--panorama", "--threshold", str(options.confidence), "--config", str(config)]
     edgekit = [sys.executable, "-m", "edgekit", "run", *pictures, "--out", str(run), "--model", str(model)]
     return [*edgekit, *settings, "--threads", str(THREADS), "--quiet"]
 
@@ -61,8 +63,8 @@ def edgekit_results(run: Path, data: Path, threshold: float) -> list[dict]:
     """The run's COCO results above the threshold, under the image ids of the labels."""
     ids = {Path(picture["file_name"]).stem: picture["id"] for picture in pictures_of(data)}
     told = json.loads((run / "fruit.coco.json").read_text())
-    rows = json.loads((run / "fruit.images.json").read_text())["images"]
-    row_ids = {row["id"]: ids[Path(row["source"]).stem] for row in rows}
+    rows = json.loads((run / "panorama.coco.json").read_text())["images"]
+    row_ids = {row["id"]: ids[Path(row["file_name"]).stem] for row in rows}
     return [{**fruit, "image_id": row_ids[fruit["image_id"]]} for fruit in told if fruit["score"] >= threshold]
 
 
