@@ -114,10 +114,14 @@ class AugmentSettings:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A picture kept out of training, and why."""
+    """A picture kept out of training."""
 
     name: str
+    """File name."""
+    use: str
+    """``test`` (figures) or ``threshold`` (fixes the deployed threshold)."""
     reason: str
+    """Why this one."""
 
 
 @dataclass(frozen=True)
