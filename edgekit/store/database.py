@@ -63,7 +63,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             # A reader of a WAL database makes a file beside it, which a read-only medium forbids. Without a WAL file
             # nothing is outstanding, so the database may be read as it lies.
-            if "unable to open" not in str(error) or path.with_name(f"{path.name}-wal").exists():
+            wal = path.with_name(f"{path.name}-wal")
+            if "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
                 raise
             return _connect_reader(path, "mode=ro&immutable=1")
 
