@@ -1,0 +1,116 @@
+"""Coverage on real predictions: tiles are drawn with replacement from a labelled set whose own fit is the truth.
+
+    python bench/calibration/real_tiles.py pairs.csv          (from predict_pairs.py)
+    python bench/calibration/real_tiles.py pairs.csv --halves  half splits by picture: do the two thresholds agree?
+
+The tables are read as in coverage.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from coverage import bounds_of, summarise, table
+from simulate import Cell
+
+from edgekit.calibration import CalibrationRefused, FitSettings, Pairs, fit_threshold
+from edgekit.calibration.bootstrap import draw_weights
+from edgekit.calibration.moments import TileSums, moments_of, sums_by_tile
+from edgekit.calibration.regression import fit_line, solve
+from edgekit.calibration.table import read_pairs
+
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class HalvesResult:
+    """Half splits by picture."""
+
+    splits: int
+    refused: int
+    """Splits of which a half was refused."""
+    agree: int
+    """|x_A - x_B| <= 1.96 sqrt(s_A^2 + s_B^2), s over bootstrap draws of tiles."""
+    share: float
+    """Of the splits in which both halves gave a threshold."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--iou", type=float, default=0.5)
+    parser.add_argument("--tiles", type=int, nargs="+", default=[10, 20, 40])
+    parser.add_argument("--sessions", type=int, default=4_000)
+    parser.add_argument("--draws", type=int, default=999)
+    parser.add_argument("--halves", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    pairs = read_pairs(arguments.pairs)
+    if arguments.halves:
+        print(json.dumps(asdict(half_splits(pairs, read_pictures(arguments.pairs), arguments.iou)), indent=1))
+        return
+    results = [study(pairs, arguments.iou, tiles, arguments.sessions, arguments.draws) for tiles in arguments.tiles]
+    print(json.dumps(results, default=vars, indent=1) if arguments.json else table(results))
+
+
+def study(pairs: Pairs, iou_target: float, tiles: int, sessions: int, draws: int):  # noqa: ANN201
+    """Coverage of the threshold of all tiles by sessions of some of them."""
+    sums = sums_by_tile(pairs)
+    moments = moments_of(pairs.confidence, pairs.iou)
+    truth = float(solve(fit_line(moments), iou_target))
+    rng, weights, chunks = np.random.default_rng(tiles), draw_weights(tiles, draws, 0), []
+    for start in range(0, sessions, CHUNK):
+        size = min(CHUNK, sessions - start)
+        drawn = np.moveaxis(sums.sums[:, rng.integers(0, sums.tiles, (size, tiles))], 0, 1)
+        session = TileSums(np.full(size, sums.centre_x), np.full(size, sums.centre_y), drawn)
+        ends = (np.full(size, pairs.confidence.min()), np.full(size, pairs.confidence.max()))
+        chunks.append(bounds_of(session, iou_target, weights, ends))
+    cell = RealCell(
+        round(len(pairs) / sums.tiles * tiles), float(np.corrcoef(pairs.confidence, pairs.iou)[0, 1]), 0.0, truth
+    )
+    return summarise(cell, tiles, chunks)
+
+
+@dataclass(frozen=True)
+class RealCell(Cell):
+    """A design whose truth is known from the data."""
+
+    truth: float = 0.0
+
+    @property
+    def true_threshold(self) -> float:
+        return self.truth
+
+
+def half_splits(
+    pairs: Pairs, pictures: np.typing.NDArray[np.str_], iou_target: float, splits: int = 200
+) -> HalvesResult:
+    """Random halves of the pictures, both fitted."""
+    names, rng = np.unique(pictures), np.random.default_rng(0)
+    settings = FitSettings(draws=999)
+    refused = agree = 0
+    for _ in range(splits):
+        first = np.isin(pictures, rng.permutation(names)[: len(names) // 2])
+        try:
+            a, b = (fit_threshold(pairs.select(half), iou_target, settings=settings) for half in (first, ~first))
+        except CalibrationRefused:
+            refused += 1
+            continue
+        error = np.hypot(a.uncertainty.sigma_tiles, b.uncertainty.sigma_tiles)
+        agree += bool(abs(a.threshold - b.threshold) <= 1.96 * error)
+    return HalvesResult(splits, refused, agree, agree / max(splits - refused, 1))
+
+
+def read_pictures(path: Path) -> np.typing.NDArray[np.str_]:
+    """The column `picture` of the table."""
+    with path.open(newline="") as file:
+        return np.array([row["picture"] for row in csv.DictReader(file)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Pairs as a table: CSV with the columns confidence, iou and tile, and perhaps height."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+
+from edgekit.calibration.pairs import Pairs
+from edgekit.errors import LabelsError
+from edgekit.store.atomic import write_atomic
+
+COLUMNS = ("confidence", "iou", "tile")
+HEIGHT = "height"
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Pairs of a CSV file; further columns are left alone.
+
+    Raises:
+        LabelsError: no such file, a column is missing, or a cell is no number.
+        CalibrationRefused: a number that is not finite or not between 0 and 1.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            names = [name.strip() for name in reader.fieldnames or []]
+            reader.fieldnames = names
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LabelsError(f"cannot read {path}: {error}") from error
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        mend = f"it has {', '.join(names) or 'no columns'}; confidence, iou and tile are needed"
+        raise LabelsError(f"{path} has no column {', '.join(missing)}", mend=mend)
+    numbers = {name: _numbers(rows, name, path) for name in ("confidence", "iou", HEIGHT) if name in names}
+    tiles = np.array([(row["tile"] or "").strip() for row in rows], np.str_)
+    if (tiles == "").any():
+        line = int(np.argmax(tiles == "")) + 2
+        raise LabelsError(f"{path}, line {line}: no tile", mend="name the tile of every prediction")
+    return Pairs(numbers["confidence"], numbers["iou"], tiles, numbers.get(HEIGHT))
+
+
+def write_pairs(pairs: Pairs, path: Path) -> None:
+    """Write pairs so that `read_pairs` gives the same ones back, to the last bit.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    heights = pairs.height
+    table.writerow(COLUMNS if heights is None else (*COLUMNS, HEIGHT))
+    for row in range(len(pairs)):
+        cells = [repr(float(pairs.confidence[row])), repr(float(pairs.iou[row])), str(pairs.tile[row])]
+        table.writerow(cells if heights is None else [*cells, repr(float(heights[row]))])
+    write_atomic(path, text.getvalue().encode())
+
+
+def _numbers(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDArray[np.float64]:
+    return np.array([_number(cells[name], f"{path}, line {row + 2}: {name}") for row, cells in enumerate(rows)], float)
+
+
+def _number(text: str | None, place: str) -> float:
+    try:
+        return float(text or "")
+    except ValueError as error:
+        raise LabelsError(f"{place} is {text!r}", mend="write a number") from error
