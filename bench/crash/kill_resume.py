@@ -1,0 +1,128 @@
+"""Kill a run with SIGKILL at random moments, resume it, and compare it with a run that nobody killed.
+
+    python bench/crash/kill_resume.py --folder WORK [--kills 20] [--seed 1] -- edgekit run SOURCE --model M.onnx --out
+
+The command is given without the folder of the run, which is appended. A run is killed again and again until it happens
+to finish; then the next one begins, until there were enough kills. After each kill SQLite must find the database whole;
+each finished run must have the counts of the reference and the same fruit, byte for byte. Exit code 1 where not.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COUNTS = ("frames", "panorama", "tiles", "detections", "fruit")
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where the runs are written")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("command", nargs="+", help="the run's command, without its folder")
+    return parser.parse_args()
+
+
+def start(command: list[str], out: Path) -> subprocess.Popen:
+    return subprocess.Popen([*command, str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen) -> None:
+    _, said = process.communicate()
+    if process.returncode:
+        sys.exit(f"the run failed with {process.returncode}: {said.decode()}")
+
+
+def killed_after(process: subprocess.Popen, seconds: float) -> bool:
+    """Kill the process after some time; False where it had finished by then."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return True
+    finish(process)
+    return False
+
+
+def integrity(out: Path) -> tuple[str, int]:
+    """SQLite's verdict, and how many tiles outlived the kill; a run that was killed before it began is whole too."""
+    if not (out / "run.sqlite").exists():
+        return "ok", 0
+    connection = sqlite3.connect(out / "run.sqlite")
+    try:
+        verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        begun = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'tiles'").fetchone()[0]
+        tiles = connection.execute("SELECT count(*) FROM tiles").fetchone()[0] if begun else 0
+    finally:
+        connection.close()
+    return verdict, tiles
+
+
+def outcome(out: Path) -> tuple[dict, bytes]:
+    summary = json.loads((out / "summary.json").read_text())
+    return {key: summary[key] for key in COUNTS}, (out / "fruit.coco.json").read_bytes()
+
+
+@dataclass
+class Tally:
+    """What came of the kills."""
+
+    verdicts: list[str] = field(default_factory=list)
+    tiles_after_kill: list[int] = field(default_factory=list)
+    resumed_runs: int = 0
+    same: bool = True
+
+    @property
+    def whole(self) -> bool:
+        return all(verdict == "ok" for verdict in self.verdicts)
+
+
+def kill_again_and_again(settings: argparse.Namespace, reference: Path, cut: Path, whole_s: float) -> Tally:
+    dice, tally = random.Random(settings.seed), Tally()
+    while len(tally.verdicts) < settings.kills:
+        if killed_after(start(settings.command, cut), dice.uniform(0.0, whole_s)):
+            verdict, tiles = integrity(cut)
+            tally.verdicts.append(verdict)
+            tally.tiles_after_kill.append(tiles)
+            if len(tally.verdicts) < settings.kills:
+                continue
+            finish(start(settings.command, cut))
+        tally.resumed_runs += 1
+        tally.same = tally.same and outcome(cut) == outcome(reference)
+        shutil.rmtree(cut)
+    return tally
+
+
+def main() -> None:
+    settings = options()
+    reference, cut = settings.folder / "reference", settings.folder / "cut"
+    for old in (reference, cut):
+        shutil.rmtree(old, ignore_errors=True)
+    began = time.monotonic()
+    finish(start(settings.command, reference))
+    whole_s = time.monotonic() - began
+    tally = kill_again_and_again(settings, reference, cut, whole_s)
+    counts = outcome(reference)[0]
+    if settings.json:
+        told = {"kills": len(tally.verdicts), "integrity": tally.verdicts, "tiles_after_kill": tally.tiles_after_kill}
+        told |= {"resumed_runs": tally.resumed_runs, "same_counts": tally.same, "seconds": whole_s, "counts": counts}
+        print(json.dumps(told, indent=2))
+    else:
+        print(f"{len(tally.verdicts)} kills within {whole_s:.1f} s, tiles that outlived them: {tally.tiles_after_kill}")
+        print(f"integrity: {'ok each time' if tally.whole else tally.verdicts}")
+        verdict = "the same counts and fruit as" if tally.same else "OTHER counts than"
+        print(f"{tally.resumed_runs} resumed runs: {verdict} {counts}")
+    sys.exit(0 if tally.whole and tally.same else 1)
+
+
+if __name__ == "__main__":
+    main()
