@@ -39,7 +39,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_coco(path: Path, *, images: Path | None = None) -> LabelSet:
-    """Read a COCO instances file.
+    """Read a COCO instances file; pictures come in the order of their ids, as in COCO's own tools.
 
     Crowds (`iscrowd` 1) keep their mark and are told in `odd`; a missing `iscrowd` counts as 0, `ignore` 1 is kept
     whatever `iscrowd` says (pycocotools drops it).
@@ -75,7 +75,7 @@ def parse_coco(data: Any, *, source: str, images: Path | None = None) -> LabelSe
         found[annotation["image_id"]].append(instance)
     _note_crowds(data["annotations"], log)
     return LabelSet(
-        tuple(replace(picture, instances=tuple(found[number])) for number, picture in pictures.items()),
+        tuple(replace(picture, instances=tuple(found[number])) for number, picture in sorted(pictures.items())),
         tuple(categories.values()), tuple(log.entries), tuple(categories), source,
     )  # fmt: skip
 

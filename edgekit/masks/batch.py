@@ -1,0 +1,99 @@
+"""COCO RLE of many masks at once: the work of `encode`, in a few passes of numpy over all masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from edgekit.contracts import MaskCrop
+from edgekit.masks.crop import clip
+from edgekit.masks.rle import CocoRle
+
+Counts = npt.NDArray[np.int64]
+
+CHUNK_PX = 1 << 24
+"""Pixels that are worked on at once: about 50 MB of memory."""
+
+
+def encode_many(masks: Sequence[MaskCrop], sizes_wh: Sequence[tuple[int, int]]) -> Iterator[CocoRle]:
+    """`encode(mask, size_wh)` of each mask in its picture, in order, several times as fast."""
+    start = pixels = 0
+    for position, mask in enumerate(masks):
+        pixels += mask.plane.size
+        if pixels > CHUNK_PX:
+            yield from _encode_chunk(masks[start : position + 1], sizes_wh[start : position + 1])
+            start, pixels = position + 1, 0
+    yield from _encode_chunk(masks[start:], sizes_wh[start:])
+
+
+def _encode_chunk(masks: Sequence[MaskCrop], sizes_wh: Sequence[tuple[int, int]]) -> Iterator[CocoRle]:
+    inside = [clip(mask, 0, 0, width, height) for mask, (width, height) in zip(masks, sizes_wh, strict=True)]
+    owner, bounds = _bounds(inside, np.array([height for _, height in sizes_wh], np.int64))
+    totals = np.array([width * height for width, height in sizes_wh], np.int64)
+    owner, counts = _run_lengths(owner, bounds, totals)
+    text, ends = _compressed(owner, counts, len(inside))
+    start = 0
+    for (width, height), end in zip(sizes_wh, ends.tolist(), strict=True):
+        yield {"size": [height, width], "counts": text[start:end]}
+        start = end
+
+
+def _bounds(masks: Sequence[MaskCrop], heights: Counts) -> tuple[Counts, Counts]:
+    """First pixel of every run and of every gap, counted down the columns of its picture, with the mask it is of."""
+    steps = np.array([mask.plane.shape[0] + 1 for mask in masks], np.int64)  # a pixel that is off ends each column
+    lengths = steps * np.array([mask.plane.shape[1] for mask in masks], np.int64)
+    offsets = np.cumsum(lengths) - lengths
+    columns = np.zeros(int(lengths.sum()) + 1, np.int8)
+    for mask, offset, length, step in zip(masks, offsets.tolist(), lengths.tolist(), steps.tolist(), strict=True):
+        columns[offset : offset + length].reshape(-1, step)[:, :-1] = mask.plane.T
+    flips = np.flatnonzero(np.diff(columns, prepend=np.int8(0)))
+    owner = np.searchsorted(offsets, flips, side="right") - 1
+    column, row = np.divmod(flips - offsets[owner], steps[owner])
+    x, y = (np.array([place[axis] for place in masks], np.int64) for axis in (1, 2))
+    return owner, (x[owner] + column) * heights[owner] + y[owner] + row
+
+
+def _run_lengths(owner: Counts, bounds: Counts, totals: Counts) -> tuple[Counts, Counts]:
+    # A mask as high as the picture runs on into the next column: COCO wants that as one run.
+    joint = np.flatnonzero((bounds[1:] == bounds[:-1]) & (owner[1:] == owner[:-1]))
+    kept = np.ones(len(bounds), np.bool_)
+    kept[joint] = kept[joint + 1] = False
+    # Each mask's counts are the differences of 0, its bounds, and the end of the picture if the last run stops short.
+    ends_short = totals > 0
+    last = np.full(len(totals), -1, np.int64)
+    last[owner[kept]] = bounds[kept]
+    ends_short &= last != totals
+    position = np.concatenate([owner[kept], np.flatnonzero(ends_short)])
+    values = np.concatenate([bounds[kept], totals[ends_short]])
+    order = np.argsort(position, kind="stable")
+    position, values = position[order], values[order]
+    before = np.concatenate([[0], values[:-1]])
+    before[np.concatenate([[True], position[1:] != position[:-1]])[: len(before)]] = 0
+    return position, values - before
+
+
+def _compressed(owner: Counts, counts: Counts, masks: int) -> tuple[str, Counts]:
+    """COCO's text of all masks in a row, and where each ends (`rleToString` of pycocotools' maskApi.c)."""
+    per_mask = np.bincount(owner, minlength=masks)
+    within = np.arange(len(counts)) - np.repeat(np.cumsum(per_mask) - per_mask, per_mask)
+    rest = counts.copy()
+    late = np.flatnonzero(within > 2)
+    rest[late] -= counts[late - 2]
+    groups: list[npt.NDArray[np.uint8]] = []
+    used: list[npt.NDArray[np.bool_]] = []
+    going = np.ones(len(rest), np.bool_)
+    while going.any():
+        group = rest & 0x1F
+        rest >>= 5
+        more = going & np.where(group & 0x10, rest != -1, rest != 0)
+        groups.append((group + np.where(more, 0x20, 0) + 48).astype(np.uint8))
+        used.append(going)
+        going = more
+    if not groups:
+        return "", np.zeros(masks, np.int64)
+    taken = np.stack(used, axis=1)
+    text = np.stack(groups, axis=1)[taken].tobytes().decode("ascii")
+    characters = np.bincount(owner, taken.sum(axis=1), minlength=masks).astype(np.int64)
+    return text, np.cumsum(characters)
