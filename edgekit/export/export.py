@@ -1,15 +1,47 @@
-"""From a recipe and weights to the artifacts: build, trace, annotate, write."""
+"""From a recipe and weights to the artifacts. `_make` is the recipe: build, trace, reduce, judge, write."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from edgekit.contracts import Progress
-from edgekit.export.builder import Weights
+import onnx
+
+from edgekit.contracts import ModelInfo, Progress
+from edgekit.errors import ExportError, SettingsError
+from edgekit.export.builder import BuiltGraph, Weights
+from edgekit.export.held_tiles import judge
 from edgekit.export.onnx_writer import annotate, trace, write
+from edgekit.export.parity import ParityReport
+from edgekit.export.pictures import Tiles, read_tiles
+from edgekit.export.precision import ReducedGraph
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.registry import find_builder
+from edgekit.store.atomic import storage_error
+
+CALIBRATION_TILES = 96
+"""Tiles that are read at most; every third one is held back from the calibration for the comparison with float32."""
+HELD_EVERY = 3
+FEWEST_PICTURE_TILES = 12
+KEPT_KEY = "edgekit.higher_precision"
+"""Metadata that lists the nodes which stayed in higher precision; no field of the contract, so readers leave it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asks of one export."""
+
+    recipe: Recipe
+    weights: Weights
+    out: Path
+    """Folder of the artifacts."""
+    images: Path | None = None
+    """Folder of real pictures; needed below fp32."""
+    threshold: float | None = None
+    """Confidence at which the makers of the weights would count."""
 
 
 @dataclass(frozen=True)
@@ -18,33 +50,117 @@ class Artifact:
 
     path: Path
     target: Target
-    precision: str
+    info: ModelInfo
     bytes: int
-    model_id: str
+    kept: tuple[str, ...] = ()
+    """Nodes that stayed in higher precision than the artifact's name says."""
+    parity: ParityReport | None = None
+    """Comparison with float32; None for float32 itself."""
+    skipped: tuple[str, ...] = ()
+    """Pictures that could not be read."""
+
+    def summary(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {
+            "path": str(self.path),
+            "target": self.target,
+            "bytes": self.bytes,
+            "model_id": self.info.model_id,
+            "info": asdict(self.info),
+            "higher_precision": list(self.kept),
+            "parity": self.parity.summary() if self.parity else None,
+            "skipped_pictures": list(self.skipped),
+        }
+
+    def line(self) -> str:
+        """What a person wants to know, in one line."""
+        text = f"{self.path}  {self.info.precision}  {self.bytes / 1e6:.1f} MB  batch {self.info.batch}"
+        if self.info.untrained:
+            text += "  UNTRAINED: to measure with, not to count with"
+        if self.parity is not None:
+            text += f"  against fp32: {self.parity.matched} matched, {self.parity.unmatched} not,"
+            text += f" median mask IoU {self.parity.median_iou or 0:.4f}"
+        if self.skipped:
+            text += f"  ({len(self.skipped)} pictures skipped)"
+        return text
 
 
-def export(recipe: Recipe, weights: Weights, out: Path, *, progress: Progress) -> list[Artifact]:
+def export_all(request: Request, *, progress: Progress) -> list[Artifact]:
     """Write one graph a target of the recipe.
 
     Raises:
         CheckpointError: weights that do not fit.
-        SettingsError: a recipe that cannot be built.
-        ExportError: the exporter failed.
+        SettingsError: a recipe that cannot be built, or int8 and fp16 without pictures.
+        SourceError: too few pictures.
+        ExportError: the exporter failed, or the reduced graph lies beyond the limits.
         StorageError: the disk is full, read-only or failing.
     """
-    build = find_builder(recipe.model)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        request.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(request.out, error) from error
+    tiles = _tiles(request)
     artifacts = []
-    for number, target in enumerate(recipe.targets):
-        progress("export", number, len(recipe.targets))
-        built = build(recipe, weights, target=target)
-        model = trace(built)
-        annotate(model, built.info)
-        path = out / artifact_name(recipe, weights, target)
-        write(model, path)
-        artifacts.append(Artifact(path, target, built.info.precision, path.stat().st_size, built.info.model_id))
-    progress("export", len(recipe.targets), len(recipe.targets))
+    for number, target in enumerate(request.recipe.targets):
+        progress("export", number, len(request.recipe.targets))
+        artifacts.append(_make(request, target, tiles))
+    progress("export", len(request.recipe.targets), len(request.recipe.targets))
     return artifacts
+
+
+def _make(request: Request, target: Target, tiles: Tiles | None) -> Artifact:
+    built = find_builder(request.recipe.model)(request.recipe, request.weights, target=target)
+    info = replace(built.info, precision=request.recipe.precision, default_threshold=request.threshold)
+    graph = trace(built)
+    parity: ParityReport | None = None
+    kept: tuple[str, ...] = ()
+    if tiles is not None:
+        reduced = _reduce(graph, built, tiles, precision=info.precision, target=target)
+        parity = _compare(graph, reduced.model, info, tiles)
+        graph, kept = reduced.model, reduced.kept
+        graph.metadata_props.add(key=KEPT_KEY, value=json.dumps(kept))
+    annotate(graph, info)
+    path = request.out / artifact_name(request.recipe, request.weights, target)
+    write(graph, path)
+    return Artifact(path, target, info, path.stat().st_size, kept, parity, tiles.skipped if tiles else ())
+
+
+def _tiles(request: Request) -> Tiles | None:
+    """Real tiles where the precision needs them."""
+    if request.recipe.precision == "fp32":
+        return None
+    if request.images is None:
+        raise SettingsError(
+            f"{request.recipe.precision} needs real pictures to compare it with fp32", mend="give --images FOLDER"
+        )
+    return read_tiles(
+        request.images, size_px=request.recipe.tile_size_px, limit=CALIBRATION_TILES, at_least=FEWEST_PICTURE_TILES
+    )
+
+
+def _reduce(graph: onnx.ModelProto, built: BuiltGraph, tiles: Tiles, *, precision: str, target: Target) -> ReducedGraph:
+    if not built.reduced:
+        raise ExportError(f"{built.info.model} has no part that may be reduced", mend="export it in fp32")
+    if precision == "fp16":
+        from edgekit.export.fp16 import to_fp16
+
+        return to_fp16(graph, scopes=built.reduced)
+    from edgekit.export.int8 import to_int8
+
+    held = [index for index in range(len(tiles.tiles)) if index % HELD_EVERY]
+    return to_int8(graph, tiles.tiles[held], scopes=built.reduced, target=target)
+
+
+def _compare(graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, tiles: Tiles) -> ParityReport:
+    """Both graphs under temporary names on the tiles that were held back."""
+    with TemporaryDirectory() as folder:
+        reference, candidate = Path(folder) / "fp32.onnx", Path(folder) / "reduced.onnx"
+        for model, path, precision in ((graph, reference, "fp32"), (reduced, candidate, info.precision)):
+            copy = onnx.ModelProto()
+            copy.CopyFrom(model)
+            annotate(copy, replace(info, precision=precision))  # type: ignore[arg-type]
+            write(copy, path)
+        return judge(reference, candidate, tiles.tiles[::HELD_EVERY])
 
 
 def artifact_name(recipe: Recipe, weights: Weights, target: Target) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from edgekit.errors import SettingsError
 from edgekit.settings_file import read_settings
+from edgekit.templates import templates_root
 
 Target = Literal["cpu", "tensorrt"]
 """Where the graph will run: ONNX Runtime's CPU provider, or TensorRT. The rows are the same, the operators are not."""
@@ -90,9 +91,8 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def recipe_folders() -> tuple[Path, ...]:
-    """Where recipes are looked up by name: the working folder's `export/`, then those that came with the package."""
-    package = Path(__file__).resolve().parents[1]
-    return (Path("export"), package / "recipes", package.parent / "export")
+    """Where recipes are looked up by name: the working folder's `export/`, then those that came with edgekit."""
+    return (Path("export"), templates_root() / "export")
 
 
 def find_recipe(name_or_path: str) -> Path:

@@ -57,7 +57,7 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
         exporter=exporter_versions("ultralytics"),
         untrained=weights.path is None,
     )
-    return BuiltGraph(graph, CONTRACT_OUTPUTS, info, eager, reduced=("/layers",))
+    return BuiltGraph(graph, CONTRACT_OUTPUTS, info, eager, reduced=("/layers", "/head"))
 
 
 def _trained(recipe: Recipe, weights: Weights) -> tuple[Any, str]:
@@ -110,7 +110,7 @@ def _prototype_size(graph: YoloGraph, recipe: Recipe) -> int:
     """Side of the prototypes as the graph makes them: models differ, so it is never derived from the tile's size."""
     tile = torch.zeros((1, recipe.tile_size_px, recipe.tile_size_px, 3), dtype=torch.uint8)
     with torch.no_grad():
-        height, width = graph.head(graph.features(graph.prepare(tile))).prototypes.shape[2:]
+        height, width = graph.head(graph.features(graph.prepare(tile)))[-1].shape[2:]
     if height != width:
         raise CheckpointError(f"prototypes are {height} x {width}, the contract wants a square")
     return int(height)

@@ -17,9 +17,7 @@ class KeepGreedy(torch.autograd.Function):
     """Which boxes survive greedy NMS within their class."""
 
     @staticmethod
-    def forward(
-        ctx: Any, boxes: torch.Tensor, class_scores: torch.Tensor, kept_per_class: int, iou: float
-    ) -> torch.Tensor:
+    def forward(ctx: Any, boxes: torch.Tensor, class_scores: torch.Tensor, iou: float) -> torch.Tensor:
         """Eager twin of the operator.
 
         Args:
@@ -27,7 +25,6 @@ class KeepGreedy(torch.autograd.Function):
             boxes: float32, B x N x 4, xyxy.
             class_scores: float32, B x C x N; 0 where a box is not a candidate of the class, and each box is a
                 candidate of one class at most.
-            kept_per_class: most boxes to keep of a class.
             iou: a box that overlaps a better one of its class by more is dropped.
 
         Returns:
@@ -42,22 +39,22 @@ class KeepGreedy(torch.autograd.Function):
         return keep
 
     @staticmethod
-    def symbolic(g: Any, boxes: Any, class_scores: Any, kept_per_class: int, iou: float) -> Any:
+    def symbolic(g: Any, boxes: Any, class_scores: Any, iou: float) -> Any:
         """The same in ONNX operators: suppress, then scatter ones at (image, box)."""
 
         def constant(value: torch.Tensor) -> Any:
             return g.op("Constant", value_t=value)
 
+        shape = boxes.type().sizes()[:2]
         chosen = g.op(
             "NonMaxSuppression",
             boxes,
             class_scores,
-            constant(torch.tensor([kept_per_class])),
+            constant(torch.tensor([shape[1]])),
             constant(torch.tensor([iou])),
             constant(torch.tensor([0.0])),
         )
         where = g.op("Gather", chosen, constant(torch.tensor([0, 2])), axis_i=1)
-        shape = boxes.type().sizes()[:2]
         count = g.op("Slice", g.op("Shape", chosen), *(constant(torch.tensor([value])) for value in (0, 1, 0)))
         ones = g.op("Expand", constant(torch.tensor([1.0])), count)
         keep = g.op("ScatterND", constant(torch.zeros(shape)), where, ones)

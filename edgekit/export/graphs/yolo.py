@@ -12,11 +12,15 @@ import torch
 from torch import nn
 
 from edgekit.contracts import ResultFlag
-from edgekit.export.graphs.keep_greedy import KeepGreedy
+from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Recipe, Target
 
 LEFT_TOP = slice(0, 2)
 RIGHT_BOTTOM = slice(2, 4)
+
+CLASS_SHIFT_TILES = 4
+"""Boxes of different classes are moved apart by this many tiles, so that none overlap. A box reaches at most one tile
+beyond its own; Ultralytics moves by 7680 px, which leaves float32 a sixteenth of a pixel at class 79."""
 
 
 class RawHead(NamedTuple):
@@ -71,6 +75,24 @@ class YoloSettings:
         )
 
 
+class HeadMaps(nn.Module):
+    """Ultralytics' head up to its last convolutions; a model with a one-to-one head uses that one.
+
+    A module of its own, so that its nodes carry the scope `/head`, by which reduced precision finds them.
+    """
+
+    def __init__(self, head: nn.Module) -> None:
+        super().__init__()
+        self.inner = head
+
+    def forward(self, maps: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Feature maps to the fields of `RawHead`."""
+        head: Any = self.inner
+        raw = head.forward_head(maps, **(head.one2one if head.end2end else head.one2many))
+        prototypes = head.proto(maps if hasattr(head.proto, "feat_refine") else maps[0])
+        return raw["boxes"], raw["scores"], raw["mask_coefficient"], prototypes
+
+
 class YoloGraph(nn.Module):
     """An Ultralytics segmentation model with everything around it, in static shapes.
 
@@ -84,10 +106,13 @@ class YoloGraph(nn.Module):
 
     def __init__(self, layers: nn.Sequential, settings: YoloSettings) -> None:
         super().__init__()
-        self.layers = layers
-        self.settings = settings
         head: Any = layers[-1]
+        self.layers = layers[:-1]
+        self.head = HeadMaps(head)
+        self.taps = head.f
+        self.settings = settings
         self.suppress = not head.end2end
+        self.suppressor = Suppressor(settings.nms_iou, settings.target)
         self.bins = int(head.reg_max)
         anchors, strides = anchor_points([int(stride) for stride in head.stride], settings.inner_size_px)
         self.register_buffer("anchors", anchors)
@@ -97,18 +122,19 @@ class YoloGraph(nn.Module):
 
     def forward(self, tiles: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """uint8 tiles, B x S x S x 3, to the outputs of the graph contract."""
-        raw = self.head(self.features(self.prepare(tiles)))
+        raw = RawHead(*self.head(self.features(self.prepare(tiles))))
         candidates, cut = self.best_candidates(raw)
-        keep = self.survivors(candidates)
-        rows, scores, count, total = self.best_rows(candidates, keep)
+        keep, settled = self.survivors(candidates)
+        rows, count, total = self.best_rows(candidates, keep)
         masks = self.masks(rows.coefficients, raw.prototypes, count)
-        flags = cut.to(torch.int32) * int(ResultFlag.PROPOSALS_CUT)
-        return count, rows.boxes, scores, rows.labels.to(torch.int32), masks, total, flags
+        flags = (~settled).to(torch.int32) * int(ResultFlag.NMS_NOT_CONVERGED)
+        flags = flags + cut.to(torch.int32) * int(ResultFlag.PROPOSALS_CUT)
+        return count, rows.boxes, rows.scores, rows.labels.to(torch.int32), masks, total, flags
 
     def prepare(self, tiles: torch.Tensor) -> torch.Tensor:
         """Pixels to 0..1, channels first, in the size that the network wants."""
         size = self.settings.inner_size_px
-        image = tiles.permute(0, 3, 1, 2).to(torch.float32) * (1.0 / 255.0)
+        image = tiles.to(torch.float32).permute(0, 3, 1, 2) * (1.0 / 255.0)  # TensorRT takes uint8 in casts alone
         if size == self.settings.tile_size_px:
             return image
         return nn.functional.interpolate(image, size=(size, size), mode="bilinear", align_corners=False)
@@ -118,19 +144,12 @@ class YoloGraph(nn.Module):
         kept: list[torch.Tensor] = []
         current = image
         layers: list[Any] = list(self.layers)
-        for layer in layers[:-1]:
+        for layer in layers:
             current = layer(pick(layer.f, current, kept))
             kept.append(current)
-        maps = pick(layers[-1].f, current, kept)
+        maps = pick(self.taps, current, kept)
         assert isinstance(maps, list)
         return maps
-
-    def head(self, maps: list[torch.Tensor]) -> RawHead:
-        """Logits, coefficients and prototypes; a model with a one-to-one head uses that one."""
-        head: Any = self.layers[-1]
-        raw = head.forward_head(maps, **(head.one2one if head.end2end else head.one2many))
-        prototypes = head.proto(maps if hasattr(head.proto, "feat_refine") else maps[0])
-        return RawHead(raw["boxes"], raw["scores"], raw["mask_coefficient"], prototypes)
 
     def best_candidates(self, raw: RawHead) -> tuple[Candidates, torch.Tensor]:
         """The N best anchors by their best class, decoded; and whether more than N lie above the floor (bool, B)."""
@@ -162,25 +181,21 @@ class YoloGraph(nn.Module):
         scale = self.settings.tile_size_px / self.settings.inner_size_px
         return corners * (self.strides[anchor] * scale).unsqueeze(2)
 
-    def survivors(self, candidates: Candidates) -> torch.Tensor:
-        """Which candidates are above the floor and survive NMS within their class: float32, B x N, 1 or 0."""
-        eligible = (candidates.scores >= self.settings.score_floor).to(torch.float32)
+    def survivors(self, candidates: Candidates) -> tuple[torch.Tensor, torch.Tensor]:
+        """Which candidates are above the floor and survive NMS within their class (bool, B x N); and whether NMS came
+        to its end (bool, B)."""
+        eligible = candidates.scores >= self.settings.score_floor
         if not self.suppress:
-            return eligible
-        scores = candidates.scores * eligible
-        head: Any = self.layers[-1]
-        classes = torch.arange(head.nc, device=scores.device)[None, :, None]
-        per_class = scores.unsqueeze(1) * (candidates.labels.unsqueeze(1) == classes).to(torch.float32)
-        keep: torch.Tensor = KeepGreedy.apply(candidates.boxes, per_class, self.candidates, self.settings.nms_iou)
-        return keep
+            return eligible, torch.ones(len(eligible), dtype=torch.bool, device=eligible.device)
+        shift = candidates.labels.to(torch.float32) * (CLASS_SHIFT_TILES * self.settings.tile_size_px)
+        keep, settled = self.suppressor(candidates.boxes + shift.unsqueeze(2), eligible)
+        return keep, settled
 
-    def best_rows(
-        self, candidates: Candidates, keep: torch.Tensor
-    ) -> tuple[Candidates, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The first K survivors, zeros behind them; their scores, their number and the number before the cut."""
-        total = keep.sum(dim=1).to(torch.int32)
+    def best_rows(self, candidates: Candidates, keep: torch.Tensor) -> tuple[Candidates, torch.Tensor, torch.Tensor]:
+        """The first K survivors, zeros behind them; their number and the number before the cut (int32, B)."""
+        total = keep.to(torch.int32).sum(dim=1).to(torch.int32)
         count = total.clamp(max=self.rows)
-        order = keep * torch.arange(self.candidates, 0, -1, dtype=torch.float32, device=keep.device)
+        order = keep.to(torch.float32) * torch.arange(self.candidates, 0, -1, dtype=torch.float32, device=keep.device)
         _, row = order.topk(self.rows, dim=1)
         valid = (torch.arange(self.rows, device=keep.device) < count.unsqueeze(1)).to(torch.float32)
         boxes = candidates.boxes.gather(1, row.unsqueeze(2).expand(-1, -1, 4))
@@ -189,7 +204,7 @@ class YoloGraph(nn.Module):
         labels = candidates.labels.gather(1, row) * valid.to(torch.int64)
         width = candidates.coefficients.shape[2]
         coefficients = candidates.coefficients.gather(1, row.unsqueeze(2).expand(-1, -1, width))
-        return Candidates(boxes, scores, labels, coefficients), scores, count, total
+        return Candidates(boxes, scores, labels, coefficients), count, total
 
     def masks(self, coefficients: torch.Tensor, prototypes: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         """Probability x 255 over the whole tile, at the prototypes' resolution: uint8, B x K x m x m."""
@@ -197,18 +212,18 @@ class YoloGraph(nn.Module):
         flat = prototypes.reshape(batch, parts, height * width)
         if self.settings.target == "cpu":
             rows: Any = count.max().to(torch.int64)  # traced, so that the graph draws the rows in use and no others
-            drawn = compose(coefficients[:, :rows], flat, count)
+            drawn = compose(coefficients[:, :rows], flat, count).to(torch.uint8)
             drawn = nn.functional.pad(drawn, (0, 0, 0, self.rows - rows))
-        else:
-            drawn = compose(coefficients, flat, count)
-        return drawn.reshape(batch, self.rows, height, width)
+            return drawn.reshape(batch, self.rows, height, width)
+        drawn = compose(coefficients, flat, count).reshape(batch, self.rows, height, width)
+        return drawn.to(torch.uint8)  # last, because TensorRT takes uint8 at the ends of a graph alone
 
 
 def compose(coefficients: torch.Tensor, prototypes: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
-    """sigmoid(coefficients @ prototypes) x 255, zero in rows from `count` on: uint8, B x rows x pixels."""
+    """sigmoid(coefficients @ prototypes) x 255, rounded, zero in rows from `count` on: B x rows x pixels."""
     rows = torch.arange(coefficients.shape[1], device=count.device)
     valid = (rows < count.unsqueeze(1)).to(coefficients.dtype) * 255.0
-    return ((coefficients @ prototypes).sigmoid() * valid.unsqueeze(2)).round().to(torch.uint8)
+    return ((coefficients @ prototypes).sigmoid() * valid.unsqueeze(2)).round()
 
 
 def anchor_points(strides: list[int], size_px: int) -> tuple[torch.Tensor, torch.Tensor]:

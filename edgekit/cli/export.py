@@ -1,0 +1,112 @@
+"""`edgekit export`: from a recipe and weights to graphs and engines, and a look into a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgekit.cli.ui import print_json, progress
+
+if TYPE_CHECKING:
+    from edgekit.export.recipe import Recipe
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(epilog="Example: edgekit export yolo11 --weights best.pt --out models/")
+def export(
+    recipe: Annotated[str, typer.Argument(help="Recipe: a TOML file or a name such as yolo11.")] = "",
+    weights: Annotated[Path | None, typer.Option(help="Checkpoint (.pt, .pth) to take the parameters from.")] = None,
+    untrained: Annotated[int | None, typer.Option(help="Seed of random parameters: a graph to measure with.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the artifacts; made where it is missing.")] = Path("models"),
+    format_: Annotated[str, typer.Option("--format", help="onnx, engine (TensorRT) or rtx (desktop GPU).")] = "onnx",
+    precision: Annotated[str, typer.Option(help="fp32, fp16 or int8 instead of the recipe's.")] = "",
+    batch: Annotated[int | None, typer.Option(help="Tiles a call instead of the recipe's.")] = None,
+    target: Annotated[str, typer.Option(help="cpu or tensorrt instead of the recipe's targets.")] = "",
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of real tiles or pictures: calibrates int8, checks fp16 and int8.")
+    ] = None,
+    licence: Annotated[str, typer.Option(help="Licence of the weights, where the file names none.")] = "",
+    threshold: Annotated[
+        float | None, typer.Option(help="Confidence at which the makers of the weights would count.")
+    ] = None,
+    trust_checkpoint: Annotated[
+        bool, typer.Option("--trust-checkpoint", help="Unpickle any global: runs the code that the file holds.")
+    ] = False,
+    inspect: Annotated[Path | None, typer.Option(help="Look into this ONNX graph instead of making one.")] = None,
+    print_config: Annotated[bool, typer.Option("--print-config", help="Show the effective recipe and stop.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
+) -> None:
+    """Make an ONNX graph of the contract, or a TensorRT engine, of one of the four models."""
+    if inspect is not None:
+        _inspect(inspect, as_json=as_json)
+        return
+    if not recipe:
+        raise typer.BadParameter("name a recipe (yolo11, mask_rcnn, ms_rcnn, mask_rcnn_sw) or its file")
+    changes = {"precision": precision, "batch": batch, "targets": (target,) if target else ()}
+    effective = _read(recipe, {key: value for key, value in changes.items() if value})
+    if print_config:
+        _print_config(effective)
+        return
+    if (weights is None) == (untrained is None):
+        raise typer.BadParameter("give --weights FILE or --untrained SEED, one of them")
+    _require_torch()
+    from edgekit.export.builder import Weights
+    from edgekit.export.export import Request, export_all
+
+    source = Weights(weights, untrained, trust_checkpoint=trust_checkpoint, licence=licence or None)
+    request = Request(effective, source, out, images=images, threshold=threshold)
+    with progress(quiet=quiet or as_json) as report:
+        artifacts = export_all(request, progress=report)
+    if as_json:
+        print_json([artifact.summary() for artifact in artifacts])
+    for artifact in artifacts if not as_json else []:
+        typer.echo(artifact.line())
+
+
+def _read(name: str, changes: dict[str, Any]) -> Recipe:
+    """The recipe with what the command line changes."""
+    import dataclasses
+
+    from edgekit.export.recipe import find_recipe, read_recipe
+
+    return dataclasses.replace(read_recipe(find_recipe(name)), **changes)
+
+
+def _print_config(recipe: Recipe) -> None:
+    """The effective settings, as TOML."""
+    import dataclasses
+    import json
+
+    for item in dataclasses.fields(recipe):
+        value = getattr(recipe, item.name)
+        if value is not None:
+            typer.echo(f"{item.name} = {json.dumps(value, ensure_ascii=False)}")
+
+
+def _inspect(path: Path, *, as_json: bool) -> None:
+    from edgekit.export.inspect import describe, inspect_graph
+
+    report = inspect_graph(path)
+    if as_json:
+        print_json(report.summary())
+    else:
+        typer.echo(describe(report))
+
+
+def _require_torch() -> None:
+    """One line where the extra is missing, before anything slow begins.
+
+    Raises:
+        MissingDependencyError: torch, onnx or ultralytics is not installed.
+    """
+    from importlib.util import find_spec
+
+    from edgekit.errors import MissingDependencyError
+
+    missing = [name for name in ("torch", "torchvision", "onnx", "ultralytics") if find_spec(name) is None]
+    if missing:
+        raise MissingDependencyError(f"export needs {', '.join(missing)}", mend="pip install 'edgekit[export]'")

@@ -1,0 +1,82 @@
+"""A look into a graph: its ends, its metadata, its operators, what it costs, and what TensorRT would say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgekit.export.macs import MacCount, count_macs
+from edgekit.export.preflight import preflight
+from edgekit.export.tensors import load_graph, type_name
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """What a graph says of itself."""
+
+    path: Path
+    bytes: int
+    opset: int
+    inputs: dict[str, str]
+    """Name -> type and shape."""
+    outputs: dict[str, str]
+    metadata: dict[str, str]
+    operators: dict[str, int]
+    """Operator -> number of nodes, most frequent first."""
+    macs: MacCount
+    preflight: tuple[str, ...]
+    """Remarks on what TensorRT would refuse; empty where there are none."""
+
+    def summary(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {
+            "path": str(self.path),
+            "bytes": self.bytes,
+            "opset": self.opset,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "metadata": self.metadata,
+            "operators": self.operators,
+            "macs": self.macs.total,
+            "macs_by_part": dict(self.macs.by_part),
+            "macs_not_counted": list(self.macs.unknown),
+            "tensorrt_preflight": list(self.preflight),
+        }
+
+
+def inspect_graph(path: Path) -> GraphReport:
+    """Look into a graph without running it.
+
+    Raises:
+        ModelError: no such file, or no ONNX.
+    """
+    model = load_graph(path)
+    return GraphReport(
+        path=path,
+        bytes=path.stat().st_size,
+        opset=max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0),
+        inputs={item.name: type_name(item) for item in model.graph.input},
+        outputs={item.name: type_name(item) for item in model.graph.output},
+        metadata={entry.key: entry.value for entry in model.metadata_props},
+        operators=dict(Counter(node.op_type for node in model.graph.node).most_common()),
+        macs=count_macs(model),
+        preflight=tuple(preflight(model)),
+    )
+
+
+def describe(report: GraphReport) -> str:
+    """The report as text for a person."""
+    lines = [f"{report.path}  {report.bytes / 1e6:.1f} MB  opset {report.opset}"]
+    lines += ["inputs", *(f"  {name:12} {kind}" for name, kind in report.inputs.items())]
+    lines += ["outputs", *(f"  {name:12} {kind}" for name, kind in report.outputs.items())]
+    lines += ["metadata", *(f"  {key:28} {value[:120]}" for key, value in report.metadata.items())]
+    lines += ["operators", "  " + ", ".join(f"{count} {name}" for name, count in report.operators.items())]
+    lines += [f"multiply-accumulates  {report.macs.total / 1e9:.3f} GMAC a call"]
+    lines += [f"  {part:28} {macs / 1e9:.3f}" for part, macs in list(report.macs.by_part.items())[:12]]
+    if report.macs.unknown:
+        lines += [f"  not counted: {', '.join(report.macs.unknown)}"]
+    remarks = report.preflight or ("nothing that TensorRT would refuse",)
+    lines += ["TensorRT pre-flight", *(f"  {remark}" for remark in remarks)]
+    return "\n".join(lines)

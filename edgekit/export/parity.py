@@ -1,0 +1,193 @@
+"""Parity of two artifacts of one model, judged on sets of detections (not row by row: ties may swap rows)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from edgekit.contracts import Instances, ModelInfo, TileResult
+from edgekit.masks import iou
+
+MATCH_IOU = 0.5
+"""Detections of one class whose masks overlap less are never the same one."""
+SCORE_MARGIN = 1e-4
+"""A score this close to the floor or to the cut to K may be on either side of it: exempt, but counted."""
+DEFAULT_THRESHOLD = 0.5
+"""Where the counts are compared for weights that name no threshold of their own."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a candidate may lie from its reference; None: not judged."""
+
+    unmatched_share: float
+    """Detections without a partner, of all detections of both."""
+    median_iou: float
+    """Median mask IoU of the matched detections."""
+    worst_iou: float | None
+    """Smallest mask IoU of a matched detection."""
+    score_difference: float | None
+    """Largest difference of the scores of matched detections."""
+    box_difference_px: float | None
+    """Largest difference of a side of matched boxes."""
+    count_difference_share: float
+    """Difference of the count at the deployed threshold, of the reference's count."""
+
+
+LIMITS = MappingProxyType(
+    {
+        "fp32": Limits(0.0, 0.999, 0.9, 1e-4, 0.01, 0.0),
+        "fp16": Limits(0.01, 0.99, None, None, None, 0.01),
+        "int8": Limits(0.15, 0.94, None, None, None, 0.05),
+        "peer": Limits(0.0, 0.98, 0.8, 2e-3, 0.1, 0.0),
+    }
+)
+"""Limits by the candidate's precision; `peer` where the reference is another program that cuts and draws masks by its
+own rule (Ultralytics' predict)."""
+
+
+@dataclass(frozen=True)
+class ParityReport:
+    """How two artifacts agree on the same tiles."""
+
+    tiles: int
+    reference: int
+    """Detections of the reference."""
+    candidate: int
+    matched: int
+    unmatched: int
+    """Detections of either without a partner, those that are exempt not counted."""
+    exempt: int
+    """Detections without a partner whose score lies at the floor or at the cut to K."""
+    median_iou: float | None
+    """None where nothing was matched."""
+    worst_iou: float | None
+    score_difference: float | None
+    box_difference_px: float | None
+    threshold: float
+    """Where the counts are compared."""
+    reference_count: int
+    candidate_count: int
+    could_flip_share: float
+    """Reference detections whose score is closer to the threshold than the largest score difference."""
+
+    @property
+    def unmatched_share(self) -> float:
+        """Detections without a partner, of all detections of both."""
+        return self.unmatched / max(self.reference + self.candidate, 1)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {**asdict(self), "unmatched_share": self.unmatched_share}
+
+    def beyond(self, limits: Limits) -> list[str]:
+        """What lies beyond the limits, a line each; empty where the candidate passes."""
+        difference = abs(self.reference_count - self.candidate_count) / max(self.reference_count, 1)
+        checks = (
+            ("unmatched share", self.unmatched_share, limits.unmatched_share, 1),
+            ("median mask IoU", self.median_iou, limits.median_iou, -1),
+            ("worst mask IoU", self.worst_iou, limits.worst_iou, -1),
+            ("score difference", self.score_difference, limits.score_difference, 1),
+            ("box difference in px", self.box_difference_px, limits.box_difference_px, 1),
+            (f"count difference at {self.threshold:g}", difference, limits.count_difference_share, 1),
+        )
+        return [
+            f"{name} {value:.4g}, limit {limit:g}"
+            for name, value, limit, sign in checks
+            if value is not None and limit is not None and not sign * value <= sign * limit
+        ]
+
+
+def compare(
+    reference: Sequence[TileResult], candidate: Sequence[TileResult], *, info: ModelInfo, threshold: float
+) -> ParityReport:
+    """Match the detections of the same tiles and measure what differs.
+
+    Args:
+        reference: a result a tile.
+        candidate: results of the same tiles, in the same order.
+        info: where the floor and the cut to K lie.
+        threshold: confidence at which the counts are compared.
+    """
+    pairs = [match(a.instances, b.instances) for a, b in zip(reference, candidate, strict=True)]
+    ious = np.array([value for matched in pairs for _, _, value in matched])
+    scores = _differences(reference, candidate, pairs, "scores")
+    boxes = _differences(reference, candidate, pairs, "boxes_xyxy")
+    exempt, lonely = 0, 0
+    for a, b, matched in zip(reference, candidate, pairs, strict=True):
+        for side, column in ((a, 0), (b, 1)):
+            alone = np.setdiff1d(np.arange(len(side.instances)), [pair[column] for pair in matched])
+            at_limit = _at_limit(side.instances.scores[alone], (a, b), info)
+            exempt += int(at_limit.sum())
+            lonely += int((~at_limit).sum())
+    worst_score = float(scores.max()) if len(scores) else None
+    all_scores = np.concatenate([result.instances.scores for result in reference] or [np.zeros(0, np.float32)])
+    near = np.abs(all_scores - threshold) <= (worst_score or 0.0)
+    return ParityReport(
+        tiles=len(reference),
+        reference=_total(reference, 0.0),
+        candidate=_total(candidate, 0.0),
+        matched=len(ious),
+        unmatched=lonely,
+        exempt=exempt,
+        median_iou=float(np.median(ious)) if len(ious) else None,
+        worst_iou=float(ious.min()) if len(ious) else None,
+        score_difference=worst_score,
+        box_difference_px=float(boxes.max()) if len(boxes) else None,
+        threshold=threshold,
+        reference_count=_total(reference, threshold),
+        candidate_count=_total(candidate, threshold),
+        could_flip_share=float(near.mean()) if len(near) else 0.0,
+    )
+
+
+def match(reference: Instances, candidate: Instances) -> list[tuple[int, int, float]]:
+    """Pairs (row of the reference, row of the candidate, mask IoU) of one class, with the largest sum of IoU.
+
+    The closeness of the boxes decides between equal masks, so that rows that differ in their score alone do not swap.
+    """
+    overlaps = np.zeros((len(reference), len(candidate)))
+    for i, mask in enumerate(reference.masks):
+        for j in np.flatnonzero(candidate.labels == reference.labels[i]):
+            overlaps[i, j] = iou(mask, candidate.masks[j])
+    gap = np.abs(reference.scores[:, None] - candidate.scores[None, :]) if overlaps.size else overlaps
+    rows, columns = linear_sum_assignment(np.where(overlaps >= MATCH_IOU, overlaps - 1e-3 * gap, 0.0), maximize=True)
+    return [
+        (int(i), int(j), float(overlaps[i, j]))
+        for i, j in zip(rows, columns, strict=True)
+        if overlaps[i, j] >= MATCH_IOU
+    ]
+
+
+def _at_limit(
+    scores: npt.NDArray[np.float32], both: tuple[TileResult, TileResult], info: ModelInfo
+) -> npt.NDArray[np.bool_]:
+    """Which lonely rows lie so close to the floor, or to the cut to K, that the other side may have dropped them."""
+    bounds = [info.score_floor]
+    bounds += [float(result.instances.scores[-1]) for result in both if result.cut_to_limit and len(result.instances)]
+    return np.asarray(scores <= max(bounds) + SCORE_MARGIN, np.bool_)
+
+
+def _differences(
+    reference: Sequence[TileResult],
+    candidate: Sequence[TileResult],
+    pairs: Iterable[list[tuple[int, int, float]]],
+    column: str,
+) -> npt.NDArray[np.float64]:
+    """Largest difference of a column for each matched pair."""
+    values = [
+        np.abs(getattr(a.instances, column)[i].astype(np.float64) - getattr(b.instances, column)[j]).max()
+        for a, b, matched in zip(reference, candidate, pairs, strict=True)
+        for i, j, _ in matched
+    ]
+    return np.array(values, np.float64)
+
+
+def _total(results: Sequence[TileResult], threshold: float) -> int:
+    return int(sum((result.instances.scores >= threshold).sum() for result in results))

@@ -1,0 +1,161 @@
+"""The segmenter on ONNX Runtime: batches, valid rows, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from segment.graphs import INFO, OUTPUTS, echo_graph, tiles_with_counts, with_batch
+
+from edgekit.contracts import Segmenter
+from edgekit.errors import ContractError, ModelError, ProviderError, SettingsError
+from edgekit.segment import SegmenterSettings, open_segmenter
+
+
+@pytest.fixture
+def segmenter(tmp_path):
+    return open_segmenter(echo_graph(tmp_path / "m.onnx"))
+
+
+def test_a_segmenter_keeps_the_protocol(segmenter):
+    assert isinstance(segmenter, Segmenter)
+    assert segmenter.info == INFO
+    assert segmenter.provider.requested == segmenter.provider.effective == "CPUExecutionProvider"
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4])
+@pytest.mark.parametrize("counts", [(), (3,), (3, 0), (0, 2, 5, 1, 4)])
+def test_one_result_a_tile_in_their_order_for_every_batch_size(tmp_path, batch, counts):
+    segmenter = open_segmenter(echo_graph(tmp_path / "m.onnx", with_batch(batch)))
+    results = segmenter.segment(tiles_with_counts(*counts))
+    assert [len(result.instances) for result in results] == list(counts)
+
+
+def test_rows_past_the_count_are_never_looked_at(segmenter):
+    full, none, two = segmenter.segment(tiles_with_counts(5, 0, 2))
+    assert len(none.instances) == 0
+    assert len(none.instances.masks) == 0
+    np.testing.assert_allclose(two.instances.scores, [0.9, 0.8])
+    assert len(full.instances) == 5
+
+
+def test_the_next_batch_does_not_change_results_that_were_given_out(segmenter):
+    (first,) = segmenter.segment(tiles_with_counts(3))
+    before = first.instances.scores.copy()
+    segmenter.segment(tiles_with_counts(0, 5, 1))
+    np.testing.assert_array_equal(first.instances.scores, before)
+    assert [mask.area_px for mask in first.instances.masks] == [32 * 32] * 3
+
+
+def test_a_cut_to_the_limit_is_told(segmenter):
+    (result,) = segmenter.segment(tiles_with_counts(7))
+    assert (len(result.instances), result.candidates, result.cut_to_limit) == (5, 7, True)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "told"),
+    [
+        (np.zeros((1, 48, 64, 3), np.uint8), ("48", "64")),
+        (np.zeros((64, 64, 3), np.uint8), ("64 x 64 x 3",)),
+        (np.zeros((1, 64, 64, 1), np.uint8), ("64 x 64 x 1",)),
+        (np.zeros((1, 64, 64, 3), np.float32), ("float32", "uint8")),
+    ],
+)
+def test_tiles_of_another_size_or_type_are_refused_before_the_model_runs(segmenter, tiles, told):
+    with pytest.raises(ModelError) as caught:
+        segmenter.segment(tiles)
+    assert all(word in str(caught.value) for word in told)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_missing_output_is_named(tmp_path, output):
+    path = echo_graph(tmp_path / "m.onnx", drop=output)
+    with pytest.raises(ContractError, match=f"output '{output}'"):
+        open_segmenter(path)
+
+
+@pytest.mark.parametrize("field", ["tile_size_px", "class_names", "score_floor", "weights_digest", "mask_frame"])
+def test_missing_metadata_is_named(tmp_path, field):
+    metadata = INFO.to_metadata()
+    del metadata[f"edgekit.{field}"]
+    with pytest.raises(ContractError, match=f"edgekit.{field}"):
+        open_segmenter(echo_graph(tmp_path / "m.onnx", metadata=metadata))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("contract_version", "2"),
+        ("tile_size_px", "128"),
+        ("tile_size_px", '"big"'),
+        ("max_detections", "6"),
+        ("batch", "true"),
+        ("mask_frame", '"circle"'),
+        ("class_names", "[]"),
+        ("score_floor", "{"),
+    ],
+)
+def test_metadata_that_does_not_fit_the_graph_is_refused(tmp_path, field, value):
+    metadata = {**INFO.to_metadata(), f"edgekit.{field}": value}
+    with pytest.raises(ContractError):
+        open_segmenter(echo_graph(tmp_path / "m.onnx", metadata=metadata))
+
+
+def test_an_onnx_graph_of_another_tool_is_refused(tmp_path):
+    with pytest.raises(ContractError, match=r"edgekit\.contract_version"):
+        open_segmenter(echo_graph(tmp_path / "m.onnx", metadata={"names": "{0: 'fruit'}"}))
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph, but text\n" * 40, b"\x00" * 4096], ids=["empty", "text", "zeros"])
+def test_a_file_that_is_no_onnx_is_refused(tmp_path, content):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"m\.onnx"):
+        open_segmenter(path)
+
+
+def test_a_truncated_graph_is_refused(tmp_path):
+    path = echo_graph(tmp_path / "m.onnx")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ModelError):
+        open_segmenter(path)
+
+
+def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
+    with pytest.raises(ModelError, match="no model file"):
+        open_segmenter(tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"\.onnx"):
+        open_segmenter(tmp_path / "m.tflite")
+
+
+def test_a_provider_that_is_not_there_is_an_error_unless_the_cpu_is_allowed(tmp_path):
+    path = echo_graph(tmp_path / "m.onnx")
+    with pytest.raises(ProviderError, match="rocm"):
+        open_segmenter(path, settings=SegmenterSettings(provider="rocm"))
+    allowed = open_segmenter(path, settings=SegmenterSettings(provider="rocm", allow_cpu_fallback=True))
+    assert allowed.provider.requested == "ROCMExecutionProvider"
+    assert allowed.provider.effective == "CPUExecutionProvider"
+    assert "allowed" in allowed.provider.reason
+
+
+def test_a_silent_fallback_of_onnx_runtime_itself_is_an_error():
+    from edgekit.segment.providers import effective_choice
+
+    settings = SegmenterSettings(provider="cuda")
+    with pytest.raises(ProviderError, match="CPUExecutionProvider"):
+        effective_choice(settings, ["CPUExecutionProvider"])
+    assert effective_choice(replace(settings, allow_cpu_fallback=True), ["CPUExecutionProvider"]).effective.startswith("CPU")
+
+
+def test_a_closed_segmenter_says_so(segmenter):
+    segmenter.close()
+    segmenter.close()
+    with pytest.raises(ModelError, match="closed"):
+        segmenter.segment(tiles_with_counts(1))
+
+
+@pytest.mark.parametrize("threads", [0, -1, 5000])
+def test_threads_that_cannot_be_are_refused(threads):
+    with pytest.raises(SettingsError):
+        SegmenterSettings(threads=threads)
