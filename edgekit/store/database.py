@@ -79,6 +79,22 @@ def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
     return connection
 
 
+def has_begun(path: Path) -> bool:
+    """False where there is no database yet, or one that was cut before its tables were made.
+
+    Raises:
+        RunDamagedError: the file is no SQLite database, or damaged.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    with translated(path):
+        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+        try:
+            return not _is_empty(connection)
+        finally:
+            connection.close()
+
+
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database that another program or another version of edgekit wrote.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from edgekit.errors import RunFinishedError, RunFolderError
 from edgekit.store.atomic import PARTIAL_SUFFIX, storage_error
+from edgekit.store.database import has_begun
 from edgekit.store.reader import RunReader
 
 _LOCK_NAME = ".lock"
@@ -86,7 +87,7 @@ class RunFolder:
 
     def _check_unfinished(self) -> None:
         """A finished run is refused; one that lost a file that is written at the end may write it again."""
-        if not self.database.exists() or self.database.stat().st_size == 0:
+        if not has_begun(self.database):
             return
         reader = RunReader.open(self.database)
         try:
