@@ -155,8 +155,10 @@ def test_finished_runs_are_refused_and_counted(scene, tmp_path, monkeypatch):
     assert run_cli(monkeypatch, "count", tmp_path).exception.exit_code == 40
 
 
-def test_a_full_disk_while_tiles_are_stored(scene, tmp_path, monkeypatch):
+def test_a_full_disk_while_tiles_are_stored(tmp_path, monkeypatch):
     """The database may not grow any more: what was committed stays, and the run goes on when there is room."""
+    discs = spread(150, (3000, 200))
+    scene = write_png(tmp_path / "long.png", strip((3000, 200), discs))
     from edgekit.store import recorder as module
 
     opened = module.open_writer
@@ -177,7 +179,7 @@ def test_a_full_disk_while_tiles_are_stored(scene, tmp_path, monkeypatch):
     reader.close()
     assert kept > 0
     rest = MagentaSegmenter()
-    assert run_job(job(scene), tmp_path / "out", rest, progress=silent)["fruit"] == len(DISCS)
+    assert run_job(job(scene), tmp_path / "out", rest, progress=silent)["fruit"] == len(discs)
     assert rest.seen > 0
 
 
