@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,7 +60,7 @@ def run(
     segmenter = open_segmenter(path, settings=engine)
     try:
         chosen = resolve_threshold(ThresholdRequest(threshold, season, allow_mismatch), segmenter.info)
-        settings = replace(settings, tiles=replace(settings.tiles, size_px=segmenter.info.tile_size_px))
+        settings = settings.with_tile_size(segmenter.info.tile_size_px)
         job = Job(plans, path.name, settings, chosen.value, chosen.origin)
         with progress(quiet=quiet) as report:
             summary = run_job(job, out, segmenter, progress=report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from edgekit.errors import SettingsError
@@ -52,6 +52,14 @@ class RunSettings:
     def __post_init__(self) -> None:
         if self.px_per_metre is not None and not 0 < self.px_per_metre < float("inf"):
             raise SettingsError(f"px_per_metre is {self.px_per_metre}", mend="give a number above 0, or leave it out")
+
+    def with_tile_size(self, size_px: int) -> RunSettings:
+        """The same settings for a model of another tile size.
+
+        Raises:
+            SettingsError: the overlap does not fit such tiles.
+        """
+        return replace(self, tiles=replace(self.tiles, size_px=size_px))
 
     def nested(self) -> dict[str, Any]:
         """Plain types for TOML: a table for each group; what is not set is left out."""
