@@ -94,10 +94,9 @@ def _print(counts: Sequence[PictureCount], summary: Summary, folder: Path) -> No
     for name, group in _groups(counts):
         typer.echo(_line(name, group) + f"   {_difference(group)}")
     typer.echo("")
-    typer.echo(
-        f"A fruit counts from confidence {summary['threshold']:g} on ({summary['threshold_from']}; it was set on other"
-    )
-    typer.echo("pictures). Truth: fruit outlined by hand. Found: a counted fruit covers it (mask IoU >= 0.5).")
+    elsewhere = "" if "option" in summary["threshold_from"] else ", set on other pictures"
+    typer.echo(f"A fruit counts from confidence {summary['threshold']:g} on ({summary['threshold_from']}{elsewhere}).")
+    typer.echo("Truth: fruit outlined by hand. Found: a counted fruit covers it (mask IoU >= 0.5).")
     typer.echo("Fruit that two neighbouring pictures cut are two, in the truth as in the count.\n")
     typer.echo(f"{summary['frames']} frames, {summary['tiles']} tiles, {summary['seconds']:.1f} s")
     typer.echo(f"  the row with its fruit outlined: {folder / 'run' / 'annotated.png'}")
