@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from edgekit.calibration.pairs import Pairs
 from edgekit.contracts import Instances, MaskCrop
@@ -20,8 +21,8 @@ class TilePairs(NamedTuple):
     """The pairs of one tile, and what was left out."""
 
     pairs: Pairs
-    ignored: int
-    """Predictions inside crowd or ignored regions."""
+    rows: npt.NDArray[np.intp]
+    """The prediction of each pair; those inside crowd or ignored regions are missing."""
 
 
 class TilePlace(NamedTuple):
@@ -68,7 +69,7 @@ def pair_tile(
     height = None if place is None else _heights(predictions, rows, place)
     scores = np.clip(predictions.scores[rows].astype(np.float64), 0, 1)
     pairs = Pairs(scores, np.array(best, np.float64), np.full(len(rows), name), height)
-    return TilePairs(pairs, len(predictions) - len(rows))
+    return TilePairs(pairs, rows)
 
 
 def best_label(mask: MaskCrop, labels: Sequence[LabelledInstance]) -> tuple[float, LabelledInstance | None]:
@@ -91,9 +92,7 @@ def _share_inside(mask: MaskCrop, regions: Sequence[MaskCrop]) -> float:
     return max((intersection_area_px(mask, region) for region in regions), default=0) / area if area else 0.0
 
 
-def _heights(
-    predictions: Instances, rows: np.typing.NDArray[np.intp], place: TilePlace
-) -> np.typing.NDArray[np.float64]:
+def _heights(predictions: Instances, rows: npt.NDArray[np.intp], place: TilePlace) -> npt.NDArray[np.float64]:
     centres = predictions.boxes_xyxy[rows][:, [1, 3]].mean(axis=1, dtype=np.float64) + place.y_px
-    heights: np.typing.NDArray[np.float64] = np.clip(centres / max(place.panorama_height_px, 1), 0, 1)
+    heights: npt.NDArray[np.float64] = np.clip(centres / max(place.panorama_height_px, 1), 0, 1)
     return heights

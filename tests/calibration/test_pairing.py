@@ -37,7 +37,7 @@ def test_best_iou_zero_where_nothing_overlaps_and_a_label_may_serve_two():
     assert found.pairs.iou.tolist() == [1.0, pytest.approx(80 / 120), 0.0]
     assert found.pairs.confidence.tolist() == pytest.approx([0.9, 0.6, 0.3], abs=1e-6)
     assert found.pairs.tile_names == ("t",)
-    assert found.ignored == 0
+    assert found.rows.tolist() == [0, 1, 2]
 
 
 def test_ties_go_to_the_lowest_label_id():
@@ -55,7 +55,7 @@ def test_crowds_and_ignored_objects_take_predictions_out():
     ]
     found = pair_tile("t", predictions(square(0, 0), square(25, 5), square(80, 0), square(99, 99)), labels)
     assert found.pairs.iou.tolist() == [1.0, 0.0]
-    assert found.ignored == 2
+    assert found.rows.tolist() == [0, 3]
 
 
 def test_classes_are_matched_by_number():

@@ -1,0 +1,85 @@
+"""What a threshold does to the count of a run, and how far the count could be off because the threshold is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgekit.calibration.pairs import Floats
+from edgekit.calibration.profile import Profile
+from edgekit.store import RunFolder, RunReader
+
+
+@dataclass(frozen=True)
+class CountEffect:
+    """Merged fruit of a run at a threshold and at both ends of its interval."""
+
+    threshold: float
+    fruit: int
+    low: float
+    """Low end of the interval; more fruit are counted there."""
+    fruit_at_low: int
+    high: float
+    fruit_at_high: int
+    before: float
+    """The threshold that the run was counted with."""
+    fruit_before: int
+    model_id: str
+    """Of the run."""
+    rows: tuple[int, ...]
+    """Fruit of each row at the threshold."""
+
+
+def count_effect(run: Path, threshold: float, interval: tuple[float, float]) -> CountEffect:
+    """Count a run at a threshold and at the ends of its interval, from its stored fruit.
+
+    Raises:
+        RunFolderError: there is no run.
+        RunDamagedError: its database is damaged.
+    """
+    reader = RunReader.open(RunFolder(run).database)
+    try:
+        plan = reader.run().plan
+        rows = [[reader.count_fruit(source.id, value) for value in (threshold, *interval, plan.threshold)]
+                for source in reader.sources()]  # fmt: skip
+    finally:
+        reader.close()
+    fruit, at_low, at_high, before = (sum(row[at] for row in rows) for at in range(4))
+    return CountEffect(
+        threshold, fruit, interval[0], at_low, interval[1], at_high, plan.threshold, before, plan.model_id,
+        tuple(row[0] for row in rows),
+    )  # fmt: skip
+
+
+def count_by_height(run: Path, profile: Profile) -> int:
+    """Count a run with the profile's threshold of each height.
+
+    Raises:
+        RunFolderError: there is no run.
+    """
+    lowest = min([profile.threshold, *(band.threshold for band in profile.bands)])
+    reader = RunReader.open(RunFolder(run).database)
+    total = 0
+    try:
+        for source in reader.sources():
+            found = reader.fruit(source.id, threshold=lowest).instances
+            heights = found.boxes_xyxy[:, [1, 3]].mean(axis=1) / max(source.height_px or 1, 1)
+            wanted = [profile.threshold_at(float(height)) for height in np.clip(heights, 0, 1)]
+            total += int(np.sum(found.scores >= np.array(wanted, np.float32)))
+    finally:
+        reader.close()
+    return total
+
+
+def count_curve(run: Path, thresholds: Sequence[float]) -> Floats:
+    """Merged fruit of a run at each threshold."""
+    reader = RunReader.open(RunFolder(run).database)
+    try:
+        sources = reader.sources()
+        counts = [sum(reader.count_fruit(source.id, value) for source in sources) for value in thresholds]
+    finally:
+        reader.close()
+    return np.array(counts, np.float64)

@@ -1,0 +1,112 @@
+"""The report as a PNG and as one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgekit.calibration.count_effect import count_curve
+from edgekit.calibration.pairs import Pairs
+from edgekit.calibration.report.panels import (
+    draw_counts,
+    draw_influence,
+    draw_reliability,
+    draw_sigma,
+    draw_spread,
+)
+from edgekit.calibration.results import ThresholdFit
+from edgekit.calibration.words import fit_lines
+from edgekit.errors import MissingDependencyError
+from edgekit.store.atomic import storage_error, write_atomic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}"
+    "img{max-width:100%}pre{background:#f5f5f2;padding:1em;overflow-x:auto}"
+    "table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
+    "td:first-child,th:first-child{text-align:left}"
+)
+CURVE = np.round(np.arange(0.05, 0.995, 0.01), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportContent:
+    """What a report is made of."""
+
+    title: str
+    pairs: Pairs
+    fits: tuple[ThresholdFit, ...]
+    """One for each IoU target; the first is drawn."""
+    lines: tuple[str, ...] = ()
+    """Further findings in words: counts, bands, labels that are needed, labels that were skipped."""
+    run: Path | None = None
+    sigma_wanted: float | None = None
+
+
+def write_report(content: ReportContent, path: Path) -> tuple[Path, Path]:
+    """Write `path` (HTML) and its picture beside it (PNG); return both paths.
+
+    Raises:
+        MissingDependencyError: matplotlib is not installed.
+        StorageError: a file cannot be written.
+    """
+    picture = _png(content)
+    page = path.with_suffix(".html")
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(page.parent, error) from error
+    write_atomic(page.with_suffix(".png"), picture)
+    write_atomic(page, "\n".join(_html(content, picture)).encode())
+    return page, page.with_suffix(".png")
+
+
+def _png(content: ReportContent) -> bytes:
+    figure = _figure()
+    (reliability, sigma), (influence, counts) = figure.subplots(2, 2)
+    fit = content.fits[0]
+    draw_reliability(reliability, content.pairs, fit)
+    draw_sigma(sigma, fit, content.sigma_wanted)
+    draw_influence(influence, fit)
+    if content.run is None:
+        draw_spread(counts, content.pairs, fit)
+    else:
+        draw_counts(counts, fit, CURVE, count_curve(content.run, CURVE.tolist()))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    return buffer.getvalue()
+
+
+def _figure() -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        mend = "pip install matplotlib, or leave the report out"
+        raise MissingDependencyError("the report needs matplotlib, which is not installed", mend=mend) from error
+    return Figure(figsize=(13, 9), layout="constrained")
+
+
+def _html(content: ReportContent, picture: bytes) -> Iterator[str]:
+    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(content.title)}</title>"
+    yield f"<style>{STYLE}</style><h1>{escape(content.title)}</h1>"
+    yield f'<img alt="reliability diagram" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+    for fit in content.fits:
+        yield f"<h2>IoU {fit.iou_target:g}</h2><pre>{escape(chr(10).join(fit_lines(fit)))}</pre>"
+    if content.lines:
+        yield "<h2>Findings</h2><ul>" + "".join(f"<li>{escape(line)}" for line in content.lines) + "</ul>"
+    yield "<h2>Tiles</h2><table><tr><th>tile<th>pairs<th>threshold without<th>shift<th>confident, no label"
+    for row in content.fits[0].influence:
+        yield (
+            f"<tr><td>{escape(row.tile)}<td>{row.pairs}<td>{row.threshold_without:.4f}<td>{row.shift:+.4f}"
+            f"<td>{row.suspects}"
+        )
+    yield f"</table><p>Rule: {escape(content.fits[0].rule)}.</p></html>"

@@ -1,0 +1,122 @@
+"""What a session folder says of itself: `session.json`, and the predictions beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from edgekit.calibration.session.tiles import SessionTile
+from edgekit.contracts import Instances, TileSpec
+from edgekit.errors import LabelsError
+from edgekit.labels import LabelledPicture, LabelSet, picture_from_instances, read_coco, write_coco
+from edgekit.store.atomic import write_atomic
+
+MANIFEST = "session.json"
+PREDICTIONS = "predictions.coco.json"
+IMAGES = "images"
+FORMAT = 1
+
+Mode = Literal["marks", "tiles"]
+"""marks: chosen predictions are checked, other fruit need not be drawn; tiles: every fruit of a tile is labelled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A session folder."""
+
+    folder: Path
+    model_id: str
+    model: str
+    precision: str
+    class_names: tuple[str, ...]
+    score_floor: float
+    mode: Mode
+    tiles: tuple[SessionTile, ...]
+    prelabels: dict[str, str]
+    """SHA-256 of every file of pre-labels as it was written, by its path in the folder: tells what was corrected."""
+
+    @property
+    def by_name(self) -> dict[str, SessionTile]:
+        """Tiles by the name of their picture."""
+        return {tile.name: tile for tile in self.tiles}
+
+
+def write_session(session: Session) -> None:
+    """Write the predictions and, last, the manifest: a folder without it is no session.
+
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    pictures = tuple(picture_of(tile, tile.instances, session.class_names) for tile in session.tiles)
+    write_coco(LabelSet(pictures, session.class_names), session.folder / PREDICTIONS)
+    tiles = [
+        {"name": tile.name, "source": tile.source, "number": tile.spec.number, "x_px": tile.spec.x_px}
+        | {"y_px": tile.spec.y_px, "size_px": tile.spec.size_px, "panorama_height_px": tile.panorama_height_px}
+        | {"marks": None if tile.marks is None else list(tile.marks)}
+        for tile in session.tiles
+    ]
+    values = {
+        "format": FORMAT, "model_id": session.model_id, "model": session.model, "precision": session.precision,
+        "class_names": list(session.class_names), "score_floor": session.score_floor, "mode": session.mode,
+        "tiles": tiles, "prelabels": session.prelabels,
+    }  # fmt: skip
+    write_atomic(session.folder / MANIFEST, (json.dumps(values, indent=1) + "\n").encode())
+
+
+def picture_of(tile: SessionTile, instances: Instances, class_names: tuple[str, ...]) -> LabelledPicture:
+    """Predictions of a tile as labels of its picture."""
+    return picture_from_instances(tile.name, (tile.spec.size_px, tile.spec.size_px), instances, class_names)
+
+
+def find_session(path: Path) -> Path | None:
+    """The session folder that a path is or lies in; None where it lies in none."""
+    return next((folder for folder in (path, *path.parents) if (folder / MANIFEST).is_file()), None)
+
+
+def read_session(folder: Path) -> Session:
+    """Read a session folder.
+
+    Raises:
+        LabelsError: no session, a damaged one, or one of another format.
+    """
+    path = folder / MANIFEST
+    try:
+        values: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if values["format"] != FORMAT:
+            raise LabelsError(f"{path} has format {values['format']}", mend=f"this edgekit reads format {FORMAT}")
+        predictions = read_coco(folder / PREDICTIONS)
+        names = tuple(values["class_names"])
+        return Session(
+            folder=folder,
+            model_id=values["model_id"],
+            model=values["model"],
+            precision=values["precision"],
+            class_names=names,
+            score_floor=float(values["score_floor"]),
+            mode=values["mode"],
+            tiles=tuple(_tile(item, predictions, names) for item in values["tiles"]),
+            prelabels=dict(values["prelabels"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
+
+
+def _tile(item: dict[str, Any], predictions: LabelSet, class_names: tuple[str, ...]) -> SessionTile:
+    spec = TileSpec(item["number"], item["x_px"], item["y_px"], item["size_px"])
+    found = predictions.picture(item["name"])
+    marks = None if item["marks"] is None else tuple(item["marks"])
+    return SessionTile(
+        item["name"], item["source"], spec, item["panorama_height_px"], _instances(found, class_names), marks
+    )
+
+
+def _instances(picture: LabelledPicture, class_names: tuple[str, ...]) -> Instances:
+    rows = picture.instances
+    boxes = np.array([row.box_xyxy for row in rows], np.float32).reshape(-1, 4)
+    scores = np.array([row.score for row in rows], np.float32)
+    labels = np.array([class_names.index(row.class_name) for row in rows], np.int32)
+    return Instances(boxes, scores, labels, tuple(row.mask for row in rows))
