@@ -29,7 +29,7 @@ def encode_many(masks: Sequence[MaskCrop], sizes_wh: Sequence[tuple[int, int]]) 
 
 
 def _encode_chunk(masks: Sequence[MaskCrop], sizes_wh: Sequence[tuple[int, int]]) -> Iterator[CocoRle]:
-    inside = [clip(mask, 0, 0, width, height) for mask, (width, height) in zip(masks, sizes_wh, strict=True)]
+    inside = [_inside(mask, size) for mask, size in zip(masks, sizes_wh, strict=True)]
     owner, bounds = _bounds(inside, np.array([height for _, height in sizes_wh], np.int64))
     totals = np.array([width * height for width, height in sizes_wh], np.int64)
     owner, counts = _run_lengths(owner, bounds, totals)
@@ -38,6 +38,14 @@ def _encode_chunk(masks: Sequence[MaskCrop], sizes_wh: Sequence[tuple[int, int]]
     for (width, height), end in zip(sizes_wh, ends.tolist(), strict=True):
         yield {"size": [height, width], "counts": text[start:end]}
         start = end
+
+
+def _inside(mask: MaskCrop, size_wh: tuple[int, int]) -> MaskCrop:
+    """The mask without what lies outside the picture; itself where nothing does."""
+    (rows, columns), (width, height) = mask.plane.shape, size_wh
+    if mask.x_px >= 0 and mask.y_px >= 0 and mask.x_px + columns <= width and mask.y_px + rows <= height:
+        return mask
+    return clip(mask, 0, 0, width, height)
 
 
 def _bounds(masks: Sequence[MaskCrop], heights: Counts) -> tuple[Counts, Counts]:
@@ -81,19 +89,23 @@ def _compressed(owner: Counts, counts: Counts, masks: int) -> tuple[str, Counts]
     rest = counts.copy()
     late = np.flatnonzero(within > 2)
     rest[late] -= counts[late - 2]
-    groups: list[npt.NDArray[np.uint8]] = []
-    used: list[npt.NDArray[np.bool_]] = []
-    going = np.ones(len(rest), np.bool_)
-    while going.any():
-        group = rest & 0x1F
-        rest >>= 5
-        more = going & np.where(group & 0x10, rest != -1, rest != 0)
-        groups.append((group + np.where(more, 0x20, 0) + 48).astype(np.uint8))
-        used.append(going)
-        going = more
-    if not groups:
-        return "", np.zeros(masks, np.int64)
-    taken = np.stack(used, axis=1)
-    text = np.stack(groups, axis=1)[taken].tobytes().decode("ascii")
-    characters = np.bincount(owner, taken.sum(axis=1), minlength=masks).astype(np.int64)
-    return text, np.cumsum(characters)
+    # Five bits a character; the last one's top bit must tell the sign: values in -16 .. 15 take one.
+    size = np.where(rest < 0, ~rest, rest)
+    length = np.ones(len(rest), np.int64)
+    for step in range(1, 13):
+        longer = size >= 1 << (5 * step - 1)
+        if not longer.any():
+            break
+        length += longer
+    ends = np.cumsum(length)
+    text = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    rows, position = np.arange(len(rest)), ends - length
+    while len(rows):
+        more = length[rows] > 1
+        text[position[rows]] = (rest[rows] & 0x1F) + 48 + 0x20 * more
+        rows = rows[more]
+        rest[rows] >>= 5
+        length[rows] -= 1
+        position[rows] += 1
+    characters = np.concatenate([[0], ends])[np.cumsum(per_mask)]
+    return text.tobytes().decode("ascii"), characters

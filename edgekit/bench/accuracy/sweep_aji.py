@@ -133,37 +133,46 @@ def _one_to_one(truth: Truth, predictions: Predictions, pairs: _Pairs, pictures:
     """C, and the part of U that pairing saves, at each threshold: P x 95.
 
     Objects that no chain of overlaps joins do not compete, so each group is paired on its own, and again only at
-    thresholds where a prediction comes in.
+    thresholds where a prediction comes in. A pair puts its union into U for its two areas: U falls by what both share.
     """
-    shared, saved = np.zeros((pictures, len(THRESHOLDS))), np.zeros((pictures, len(THRESHOLDS)))
-    if not len(pairs.prediction):
-        return shared, saved
     last = np.searchsorted(THRESHOLDS, predictions.scores, side="right") - 1  # the highest threshold that keeps it
     count = len(predictions) + len(truth)
     graph = coo_array((np.ones(len(pairs.truth)), (pairs.prediction, len(predictions) + pairs.truth)), (count, count))
-    group = connected_components(graph, directed=False)[1][pairs.prediction]
-    order = np.argsort(group, kind="stable")
-    cuts = np.flatnonzero(np.diff(group[order])) + 1
-    for rows in np.split(order, cuts):
-        picture = int(predictions.picture[pairs.prediction[rows[0]]])
-        add_c, add_u = _pair_group(pairs, rows, last[pairs.prediction[rows]])
-        shared[picture] += add_c
-        saved[picture] += add_u
-    return shared, saved
+    group = connected_components(graph, directed=False)[1]
+    labels = np.bincount(group[len(predictions) :], minlength=count)[group[pairs.prediction]]
+    shared = _single_labels(pairs, np.flatnonzero(labels == 1), predictions, pictures)
+    rivals = np.flatnonzero((labels > 1) & (last[pairs.prediction] >= 0))
+    rivals = rivals[np.argsort(group[pairs.prediction[rivals]], kind="stable")]
+    for rows in np.split(rivals, np.flatnonzero(np.diff(group[pairs.prediction[rivals]])) + 1):
+        if len(rows):
+            shared[predictions.picture[pairs.prediction[rows[0]]]] += _pair_group(
+                pairs, rows, last[pairs.prediction[rows]]
+            )
+    return shared, -shared
 
 
-def _pair_group(pairs: _Pairs, rows: Ints, last: Ints) -> tuple[Floats, Floats]:
-    """One group at all thresholds. A pair puts its union into U for its two areas: U falls by what the two share."""
-    added = np.zeros(len(THRESHOLDS))
-    single = len(np.unique(pairs.truth[rows])) == 1
+def _single_labels(pairs: _Pairs, rows: Ints, predictions: Predictions, pictures: int) -> Floats:
+    """C of labels whose predictions want no other: the best of those that came in so far."""
+    gained = [0.0] * len(predictions)
+    best: dict[int, tuple[float, float]] = {}
+    columns = (pairs.prediction, pairs.truth, pairs.shared, pairs.iou)
+    for i, j, shared, iou in zip(*(column[rows].tolist() for column in columns), strict=True):
+        before = best.get(j, (0.0, 0.0))
+        if iou > before[0]:
+            gained[i] += shared - before[1]
+            best[j] = (iou, shared)
+    order = predictions.order
+    return by_picture(np.array(gained)[order], predictions.picture[order], count_kept(predictions), pictures)
+
+
+def _pair_group(pairs: _Pairs, rows: Ints, last: Ints) -> Floats:
+    """C of one group at each threshold."""
+    shared = np.zeros(len(THRESHOLDS))
     first = 0
-    for level in np.unique(last[last >= 0]).tolist():
-        inside = rows[last >= level]
-        # Of a single label's rows, the first with the highest IoU is that of the highest score among ties.
-        chosen = inside[[int(np.argmax(pairs.iou[inside]))]] if single else _assign(pairs, inside)
-        added[first : level + 1] = pairs.shared[chosen].sum()
+    for level in sorted(set(last.tolist())):
+        shared[first : level + 1] = pairs.shared[_assign(pairs, rows[last >= level])].sum()
         first = level + 1
-    return added, -added
+    return shared
 
 
 def _assign(pairs: _Pairs, rows: Ints) -> Ints:
