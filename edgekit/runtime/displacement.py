@@ -14,7 +14,7 @@ from edgekit.runtime.displacement_planes import PlaneMaker, Planes
 from edgekit.runtime.displacement_robust import agree
 from edgekit.runtime.displacement_settings import DisplacementSettings
 
-_KEY_SHARE = 0.03
+_KEY_SHARE = 0.05
 """Share of the width after which the frame becomes the one that later frames are measured against. Measuring against a
 frame that lies back, not against the last one, keeps noise from adding up while the trolley creeps or stands."""
 _LEAST_BLOCKS = 5
@@ -99,7 +99,8 @@ class CanopyDisplacement:
             spread_px = max(_LEAST_SPREAD_PX, _SPREAD_SHARE * abs(expected_px))
             prior = ((reference.dx_px + expected_px) / unit_px, spread_px / unit_px)
         coarse = self._coarse.match(reference.planes, planes, prior)
-        blocks = match_blocks(reference.planes, planes, coarse, self._maker.factor)
+        factors = (self._maker.factor, self._maker.sharp_factor)
+        blocks = match_blocks(reference.planes, planes, coarse, factors)
         return self._judge(blocks)
 
     def _judge(self, blocks: BlockMatches) -> _Match:

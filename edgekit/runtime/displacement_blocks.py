@@ -12,6 +12,8 @@ from edgekit.contracts import FloatArray
 from edgekit.runtime.displacement_coarse import CoarseShift
 from edgekit.runtime.displacement_planes import Planes
 
+Grey = npt.NDArray[np.uint8]
+
 _BLOCK_WH = (16, 12)
 """Coarse pixels: 64 x 48 px of a 1280 px frame, about a berry."""
 _TEXTURE = 0.1
@@ -23,8 +25,12 @@ _SPREAD = 0.5
 _LEAST_SPREAD, _MOST_SPREAD = 3, 10
 _MOST_BLOCKS = 96
 """Blocks that are matched finely: more cost time and no longer move the result."""
-_FINE_WINDOW = (21, 21)
-_FINE_STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 10, 0.01)
+_WINDOW = (21, 21)
+_ASTRAY = 12
+"""Pixels from the guess beyond which a point has run away."""
+_SAME_EXPOSURE = 0.05
+"""Relative difference of contrast and mean that is left alone: the content differs by that much."""
+_STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 20, 0.001)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +48,16 @@ class BlockMatches:
     """Those that were found again, of which at most 96 were matched finely."""
 
 
-def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factor: int) -> BlockMatches:
+def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tuple[int, int]) -> BlockMatches:
     """Find the blocks of one frame in the other, about a coarse displacement.
 
     Args:
         before: the earlier frame.
         after: the later frame.
         coarse: where to look.
-        factor: frame pixels a fine pixel.
+        factors: frame pixels a fine pixel, and a sharp pixel.
     """
+    factor, sharp_factor = factors
     shifts = _shifts(coarse.dx, before.coarse.shape[1])
     alike, energy, inside = _likeness(before.coarse, after.coarse, shifts, 2 * coarse.dy)
     best = alike.argmax(axis=0)
@@ -63,8 +70,11 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factor: int
     rows, columns = rows[order], columns[order]
     centre = np.column_stack(((columns + 0.5) * _BLOCK_WH[0], (rows + 0.5) * _BLOCK_WH[1])) * 2
     guess = np.column_stack((shift[rows, columns], np.full(len(rows), 2 * coarse.dy))) * 2
-    moved, found = _track(before.fine, after.fine, centre, guess)
-    start, moved = centre[found] * factor, moved[found] * factor
+    moved, found = _track(before.fine, after.fine, centre, guess, levels=1)
+    ratio = factor / sharp_factor
+    start, guess = centre[found] * ratio, moved[found] * ratio
+    moved, found = _track(before.sharp, _exposed_as(before.sharp, after.sharp), start, guess, levels=0)
+    start, moved = start[found] * sharp_factor, moved[found] * sharp_factor
     middle = start[:, 0] + moved[:, 0] / 2
     dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
     return BlockMatches(middle.astype(np.float32), dx, dy, *counts)
@@ -103,17 +113,27 @@ def _block_mean(plane: FloatArray, blocks: tuple[int, int]) -> FloatArray:
 
 
 def _track(
-    before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8], centre: FloatArray, guess: FloatArray
+    before: Grey, after: Grey, centre: FloatArray, guess: FloatArray, *, levels: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Displacements of points in fine pixels by Lucas and Kanade's method from a guess, and which were found."""
+    """Displacements of points by Lucas and Kanade's method from a guess, and which were found near it."""
     if not len(centre):
         return np.zeros((0, 2), np.float32), np.zeros(0, bool)
     points = np.ascontiguousarray(centre[:, None], np.float32)
     ends = np.ascontiguousarray((centre + guess)[:, None], np.float32)
     flags = cv2.OPTFLOW_USE_INITIAL_FLOW
     ends, status, _ = cv2.calcOpticalFlowPyrLK(
-        before, after, points, ends, winSize=_FINE_WINDOW, maxLevel=1, criteria=_FINE_STEPS, flags=flags
+        before, after, points, ends, winSize=_WINDOW, maxLevel=levels, criteria=_STEPS, flags=flags
     )
     moved = (ends - points)[:, 0]
-    near = np.abs(moved - guess).max(axis=1) < 12
+    near = np.abs(moved - guess).max(axis=1) < _ASTRAY
     return moved, (status[:, 0] > 0) & near
+
+
+def _exposed_as(before: Grey, after: Grey) -> Grey:
+    """The later frame with the mean and contrast of the earlier one, where they differ."""
+    (mean, spread), (own_mean, own_spread) = (cv2.meanStdDev(plane) for plane in (before, after))
+    gain = float(spread[0, 0] / max(own_spread[0, 0], 1.0))
+    offset = float(mean[0, 0] - gain * own_mean[0, 0])
+    if abs(gain - 1) < _SAME_EXPOSURE and abs(mean[0, 0] - own_mean[0, 0]) < _SAME_EXPOSURE * mean[0, 0]:
+        return after
+    return np.asarray(cv2.convertScaleAbs(after, alpha=gain, beta=offset), np.uint8)

@@ -11,7 +11,7 @@ from edgekit.contracts import FloatArray
 _CUT = 4.0
 """Deviations beyond so many scales count nothing."""
 _STEPS = 5
-_LEAST_SCALE = 0.1
+_LEAST_SCALE = 0.02
 
 
 class Agreement(NamedTuple):

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from edgekit.contracts import Image
 
-_LOBES = 3
-"""Lanczos 3: six taps a direction, sharper than a cubic and without its loss near the Nyquist limit."""
+_REACH_PX = 4
+"""Lagrange interpolation on eight pixels a direction. It keeps polynomials up to degree 7, so a picture stays where it
+is; Lanczos windows of this size move smooth content by up to 0.018 px, which adds up along a row."""
 _WHOLE_PX = 1.0 / 128
 """A fraction below this is a whole pixel: shifting by it would change no value by more than rounding does."""
 
@@ -28,7 +29,7 @@ def read_window(image: Image, origin_xy: tuple[float, float], size_wh: tuple[int
     if not width or not height:
         return np.zeros((height, width, 3), np.uint8)
     (left, x_fraction), (top, y_fraction) = _split(origin_xy[0]), _split(origin_xy[1])
-    x_margin, y_margin = (_LOBES if fraction else 0 for fraction in (x_fraction, y_fraction))
+    x_margin, y_margin = (_REACH_PX if fraction else 0 for fraction in (x_fraction, y_fraction))
     part = _cut(image, (left - x_margin, top - y_margin), (width + 2 * x_margin, height + 2 * y_margin))
     if x_margin or y_margin:
         part = np.asarray(cv2.sepFilter2D(part, -1, _kernel(x_fraction), _kernel(y_fraction)), np.uint8)
@@ -57,9 +58,9 @@ def _cut(image: Image, origin_xy: tuple[int, int], size_wh: tuple[int, int]) -> 
 
 
 def _kernel(fraction: float) -> npt.NDArray[np.float32]:
-    """Lanczos taps that read at `fraction` (0 to 1) to the right of a pixel; the anchor is the middle tap."""
+    """Taps that read at `fraction` (0 to 1) to the right of the middle one."""
     if not fraction:
         return np.ones(1, np.float32)
-    distance = np.arange(-_LOBES, _LOBES + 1) - fraction
-    taps = np.where(np.abs(distance) < _LOBES, np.sinc(distance) * np.sinc(distance / _LOBES), 0.0)
-    return np.asarray(taps / taps.sum(), np.float32)
+    nodes = range(1 - _REACH_PX, _REACH_PX + 1)
+    taps = [math.prod((fraction - other) / (node - other) for other in nodes if other != node) for node in nodes]
+    return np.array([0.0, *taps], np.float32)
