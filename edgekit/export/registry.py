@@ -12,9 +12,9 @@ from edgekit.export.builder import Builder
 FAMILIES = MappingProxyType(
     {
         "yolo11": ("edgekit.export.yolo", "build"),
-        "mask_rcnn": ("edgekit.export.models.mask_rcnn", "build"),
-        "ms_rcnn": ("edgekit.export.models.ms_rcnn", "build"),
-        "mask_rcnn_sw": ("edgekit.export.models.mask_rcnn_sw", "build"),
+        "mask_rcnn": ("edgekit.export.rcnn", "build"),
+        "ms_rcnn": ("edgekit.export.rcnn", "build"),
+        "mask_rcnn_sw": ("edgekit.export.rcnn", "build"),
     }
 )
 """Family -> module and function that build it; the module is imported when a recipe asks for it."""

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import torch
 
 from edgekit.export.graphs.boxes import area
+from edgekit.export.graphs.sizes import sizes
 
 LARGEST_SIDE_PX = 1536
 """A RoI on P3 under one 8 px cell wide would have to be 112**2 / 8 = 1568 px long."""
@@ -72,10 +73,10 @@ def pack(maps: Sequence[torch.Tensor], layout: Layout) -> torch.Tensor:
     for level in maps[1:]:
         wide = torch.cat([level, level[..., -1:]], dim=3)
         tall = torch.cat([wide, wide[:, :, -1:]], dim=2)
-        rows.append(pad(tall, (0, layout.lefts[0] - tall.shape[3], 0, 0)))
+        rows.append(pad(tall, (0, layout.lefts[0] - sizes(tall)[3], 0, 0)))
     column = torch.cat(rows, dim=2)
-    column = pad(column, (0, 0, 0, layout.height - column.shape[2]))
-    finest = pad(maps[0], (0, 0, layout.height - maps[0].shape[2], 0))
+    column = pad(column, (0, 0, 0, layout.height - sizes(column)[2]))
+    finest = pad(maps[0], (0, 0, layout.height - sizes(maps[0])[2], 0))
     return torch.cat([column, finest], dim=3)
 
 

@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from edgekit.export.graphs.sizes import sizes
+
 MAX_LOG_SCALE = math.log(1000.0 / 16.0)
 """torchvision's limit of a size delta, so that exp() stays finite."""
 
@@ -52,4 +54,4 @@ def pairwise_iou(boxes: torch.Tensor) -> torch.Tensor:
 
 def take_rows(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Rows of every group's table: G x N x C and int64 G x M -> G x M x C."""
-    return table.gather(1, rows.unsqueeze(2).expand(-1, -1, table.shape[2]))
+    return table.gather(1, rows.unsqueeze(2).expand(-1, -1, sizes(table)[2]))

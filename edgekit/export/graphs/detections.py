@@ -9,6 +9,7 @@ from torch import nn
 
 from edgekit.export.graphs.boxes import decode, large_enough, take_rows
 from edgekit.export.graphs.proposals import Proposals
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.graphs.suppress import Suppressor
 
 CODER_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
@@ -59,7 +60,7 @@ class DetectionStage(nn.Module):
             deltas: float32, B x P x 4 (C + 1).
             rois: where the heads looked.
         """
-        batch, number, columns = logits.shape
+        batch, number, columns = sizes(logits)
         classes = columns - 1
         scores = logits.softmax(dim=2)[:, :, 1:].transpose(1, 2)
         boxes = decode(deltas.reshape(batch, number, columns, 4)[:, :, 1:], rois.boxes.unsqueeze(2), CODER_WEIGHTS)
@@ -75,10 +76,11 @@ class DetectionStage(nn.Module):
     def _cut(self, kept: torch.Tensor, boxes: torch.Tensor, settled: torch.Tensor) -> Rows:
         """The K best of all classes; `kept` holds the survivors' scores, zero elsewhere, class after class."""
         total = (kept > 0.0).to(torch.int32).sum(dim=1)
-        missing = max(0, self.limit - kept.shape[1])
+        found, classes = sizes(kept)[1], sizes(settled)[1]
+        missing = max(0, self.limit - found)
         kept = nn.functional.pad(kept, (0, missing))
         boxes = nn.functional.pad(boxes, (0, 0, 0, missing))
-        labels = torch.arange(settled.shape[1]).repeat_interleave((kept.shape[1] - missing) // settled.shape[1])
+        labels = torch.arange(classes).repeat_interleave(found // classes)
         labels = nn.functional.pad(labels, (0, missing))
         scores, rows = kept.topk(self.limit, dim=1)
         valid = scores > 0.0

@@ -7,6 +7,7 @@ from torch import nn
 
 from edgekit.export.graphs.detections import Rows
 from edgekit.export.graphs.roi_align import AtlasRoiAlign
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.recipe import Target
 
 
@@ -51,19 +52,19 @@ class MaskStage(nn.Module):
             float32, B x K x m x m, probabilities, zero in rows that are not valid; and float32, B x K, predicted IoU
             within 0..1 (1 without a MaskIoU head).
         """
-        batch, limit = rows.valid.shape
+        batch, limit = sizes(rows.valid)
         image = torch.arange(batch).repeat_interleave(limit)
-        boxes, labels = rows.boxes.reshape(-1, 4), rows.labels.reshape(-1)
+        boxes, labels = rows.boxes.reshape(batch * limit, 4), rows.labels.reshape(batch * limit)
         if self.target == "cpu":
-            found = torch.nonzero(rows.valid.reshape(-1))[:, 0]
+            found = torch.nonzero(rows.valid.reshape(batch * limit))[:, 0]
             drawn, quality = self._draw(atlas, boxes[found], image[found], labels[found])
-            side = drawn.shape[-1]
+            side = sizes(drawn)[-1]
             masks = torch.zeros(batch * limit, side, side).index_put((found,), drawn)
             qualities = torch.zeros(batch * limit).index_put((found,), quality)
         else:
             drawn, qualities = self._draw(atlas, boxes, image, labels)
-            side = drawn.shape[-1]
-            masks = drawn * rows.valid.reshape(-1, 1, 1).to(torch.float32)
+            side = sizes(drawn)[-1]
+            masks = drawn * rows.valid.reshape(batch * limit, 1, 1).to(torch.float32)
         return masks.reshape(batch, limit, side, side), qualities.reshape(batch, limit)
 
     def _draw(
@@ -81,7 +82,8 @@ class MaskStage(nn.Module):
 
 def _of_class(columns: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """For each row of N x C x ... the entry of its class: N x ...; free of any gathering with one class."""
-    if columns.shape[1] == 1:
+    _, classes, *rest = sizes(columns)
+    if classes == 1:
         return columns[:, 0]
-    index = labels.reshape(-1, *[1] * (columns.dim() - 1)).expand(-1, 1, *columns.shape[2:])
+    index = labels.reshape(-1, *[1] * (columns.dim() - 1)).expand(-1, 1, *rest)
     return columns.gather(1, index)[:, 0]

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from edgekit.export.graphs.boxes import decode, large_enough, take_rows
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.graphs.suppress import Suppressor
 
 CODER_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
@@ -64,32 +65,34 @@ class ProposalStage(nn.Module):
             objectness: for each level float32, B x A x h x w.
             deltas: for each level float32, B x 4 A x h x w.
         """
-        batch = objectness[0].shape[0]
+        batch = sizes(objectness[0])[0]
         levels = [self._best_of_level(number, objectness[number], deltas[number]) for number in range(self.levels)]
         boxes = torch.stack([level[0] for level in levels], dim=1)
         scores = torch.stack([level[1] for level in levels], dim=1)
         boxes = boxes.clamp(0.0, self.size_px)
         valid = large_enough(boxes, SMALLEST_SIDE_PX) & (scores >= 0.0)
-        keep, settled = self.suppressor(boxes.flatten(0, 1), valid.flatten(0, 1))
-        survivors = keep.reshape(batch, -1)
-        ranked = torch.where(survivors, scores.flatten(1), torch.full_like(scores.flatten(1), -1.0))
-        number = min(self.proposals, ranked.shape[1])
+        keep, settled = self.suppressor(boxes.reshape(-1, self.per_level, 4), valid.reshape(-1, self.per_level))
+        candidates = self.levels * self.per_level
+        survivors = keep.reshape(batch, candidates)
+        scores = scores.reshape(batch, candidates)
+        ranked = torch.where(survivors, scores, torch.full_like(scores, -1.0))
+        number = min(self.proposals, candidates)
         best, rows = ranked.topk(number, dim=1)
         chosen = best >= 0.0
-        rois = take_rows(boxes.flatten(1, 2), rows) * chosen.unsqueeze(2).to(torch.float32)
+        rois = take_rows(boxes.reshape(batch, candidates, 4), rows) * chosen.unsqueeze(2).to(torch.float32)
         cut = survivors.to(torch.int32).sum(dim=1) > number
-        return Proposals(rois, chosen, settled.reshape(batch, -1).all(dim=1), cut)
+        return Proposals(rois, chosen, settled.reshape(batch, self.levels).all(dim=1), cut)
 
     def _best_of_level(
         self, number: int, objectness: torch.Tensor, deltas: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The level's best anchors, decoded, and their probabilities; rows that a small level lacks have score -1."""
         anchors: torch.Tensor = getattr(self, f"anchors_{number}")
-        batch, kinds, height, width = objectness.shape
+        batch, kinds, height, width = sizes(objectness)
         logits = objectness.permute(0, 2, 3, 1).reshape(batch, len(anchors))
         flat = deltas.reshape(batch, kinds, 4, height, width).permute(0, 3, 4, 1, 2).reshape(batch, len(anchors), 4)
         best, rows = logits.topk(min(self.per_level, len(anchors)), dim=1)
         boxes = decode(take_rows(flat, rows), anchors[rows], CODER_WEIGHTS)
-        missing = self.per_level - best.shape[1]
+        missing = self.per_level - sizes(best)[1]
         boxes = nn.functional.pad(boxes, (0, 0, 0, missing))
         return boxes, nn.functional.pad(best.sigmoid(), (0, missing), value=-1.0)

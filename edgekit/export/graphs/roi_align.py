@@ -7,6 +7,7 @@ from torch import nn
 from torchvision.ops import roi_align
 
 from edgekit.export.graphs.atlas import Layout, Places, places
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.recipe import Target
 
 SAMPLES = 2
@@ -57,8 +58,8 @@ class AtlasRoiAlign(nn.Module):
         return pooled
 
     def _by_grid(self, atlas: torch.Tensor, rois: torch.Tensor, place: Places) -> torch.Tensor:
-        batch, channels = atlas.shape[:2]
-        per_image = rois.shape[0] // batch
+        batch, channels = sizes(atlas)[:2]
+        per_image = sizes(rois)[0] // batch
         fine = self.size * SAMPLES
         x = self._positions(rois[:, 0], rois[:, 2], place, place.left, self.layout.width)
         y = self._positions(rois[:, 1], rois[:, 3], place, place.top, self.layout.height)

@@ -7,6 +7,7 @@ from torch import nn
 
 from edgekit.export.graphs.boxes import pairwise_iou
 from edgekit.export.graphs.keep_greedy import KeepGreedy
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.recipe import Target
 
 STEPS = 32
@@ -44,10 +45,11 @@ class Suppressor(nn.Module):
 
     def _by_operator(self, boxes: torch.Tensor, valid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The rank serves as score, so that ties go by rank and not by the operator's taste."""
-        number = boxes.shape[1]
+        groups, number, _ = sizes(boxes)
         rank = torch.arange(number, 0, -1, dtype=torch.float32)
-        keep = KeepGreedy.apply(boxes, (valid.to(torch.float32) * rank).unsqueeze(1), self.iou)
-        return keep > 0.5, torch.ones(boxes.shape[0], dtype=torch.bool)
+        ranks = (valid.to(torch.float32) * rank).reshape(groups, 1, number)
+        keep = KeepGreedy.apply(boxes.reshape(groups, number, 4), ranks, self.iou)
+        return keep > 0.5, torch.ones(groups, dtype=torch.bool)
 
 
 def keep_fixed_point(
@@ -68,7 +70,7 @@ def keep_fixed_point(
     Returns:
         bool, G x N, the survivors; and bool, G, whether the last step changed nothing.
     """
-    number = boxes.shape[1]
+    number = sizes(boxes)[1]
     before = torch.ones((number, number)).triu(diagonal=1)
     overlaps = (pairwise_iou(boxes) > iou).to(torch.float32) * before
     eligible = valid.to(torch.float32).unsqueeze(1)

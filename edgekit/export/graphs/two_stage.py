@@ -21,6 +21,7 @@ from edgekit.export.graphs.detections import DetectionStage, Rows
 from edgekit.export.graphs.mask_rows import MaskStage
 from edgekit.export.graphs.proposals import ProposalStage
 from edgekit.export.graphs.roi_align import AtlasRoiAlign
+from edgekit.export.graphs.sizes import sizes
 from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Target
 
@@ -90,10 +91,14 @@ class TwoStageGraph(nn.Module):
         objectness, deltas = self.rpn_head(maps)
         rois = self.proposals([level.float() for level in objectness], [level.float() for level in deltas])
         atlas = pack([level.float() for level in maps[:LEVELS]], self.layout)
-        image = torch.arange(self.settings.batch).repeat_interleave(rois.boxes.shape[1])
-        logits, box_deltas = self.box_predictor(self.box_head(self.box_pool(atlas, rois.boxes.flatten(0, 1), image)))
-        by_image = (self.settings.batch, rois.boxes.shape[1], -1)
-        rows = self.detections(logits.float().reshape(by_image), box_deltas.float().reshape(by_image), rois)
+        batch, number, _ = sizes(rois.boxes)
+        image = torch.arange(batch).repeat_interleave(number)
+        logits, box_deltas = self.box_predictor(
+            self.box_head(self.box_pool(atlas, rois.boxes.reshape(batch * number, 4), image))
+        )
+        rows = self.detections(
+            logits.float().reshape(batch, number, -1), box_deltas.float().reshape(batch, number, -1), rois
+        )
         masks, quality = self.masks(atlas, rows)
         flags = (~(rois.settled & rows.settled)).to(torch.int32) * int(ResultFlag.NMS_NOT_CONVERGED)
         flags = flags + rois.cut.to(torch.int32) * int(ResultFlag.PROPOSALS_CUT)
@@ -108,13 +113,13 @@ class TwoStageGraph(nn.Module):
         if self.rescores:
             product = rows.scores * quality
             product = torch.where(product >= self.floor, product, torch.zeros_like(product))
-            scores, order = product.topk(product.shape[1], dim=1)
+            scores, order = product.topk(sizes(product)[1], dim=1)
             valid = scores > 0.0
             kept = valid.to(torch.float32)
             boxes = take_rows(boxes, order) * kept.unsqueeze(2)
             labels = labels.gather(1, order) * valid.to(torch.int64)
             class_scores = class_scores.gather(1, order) * kept
-            masks = take_rows(masks.flatten(2), order).reshape(masks.shape) * kept[:, :, None, None]
+            masks = take_rows(masks.flatten(2), order).reshape(sizes(masks)) * kept[:, :, None, None]
         count = valid.to(torch.int32).sum(dim=1).to(torch.int32)
         pixels = (masks * 255.0).round().to(torch.uint8)
         outputs = (count, boxes, scores, labels.to(torch.int32), pixels, rows.total, flags)
@@ -143,7 +148,7 @@ class Prepare(nn.Module):
         """uint8, B x S x S x 3, to float32, B x 3 x size x size."""
         image = tiles.permute(0, 3, 1, 2).to(torch.float32) / 255.0
         image = (image - self.mean) / self.std
-        if image.shape[-1] == self.size_px:
+        if sizes(image)[-1] == self.size_px:
             return image
         size = (self.size_px, self.size_px)
         return nn.functional.interpolate(image, size=size, mode="bilinear", align_corners=False)
