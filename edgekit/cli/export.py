@@ -10,9 +10,12 @@ import typer
 from edgekit.cli.ui import print_json, progress
 
 if TYPE_CHECKING:
+    from edgekit.contracts import Progress
     from edgekit.export.recipe import Recipe
 
 app = typer.Typer(add_completion=False)
+
+FORMATS = ("onnx", "engine", "rtx")
 
 
 @app.command(epilog="Example: edgekit export yolo11 --weights best.pt --out models/")
@@ -46,6 +49,8 @@ def export(
         return
     if not recipe:
         raise typer.BadParameter("name a recipe (yolo11, mask_rcnn, ms_rcnn, mask_rcnn_sw) or its file")
+    _check_format(format_)
+    target = target or ("" if format_ == "onnx" else "tensorrt")
     changes = {"precision": precision, "batch": batch, "targets": (target,) if target else ()}
     effective = _read(recipe, {key: value for key, value in changes.items() if value})
     if print_config:
@@ -61,10 +66,38 @@ def export(
     request = Request(effective, source, out, images=images, threshold=threshold)
     with progress(quiet=quiet or as_json) as report:
         artifacts = export_all(request, progress=report)
+        engines = [_build(artifact.path, format_, report) for artifact in artifacts if format_ != "onnx"]
     if as_json:
-        print_json([artifact.summary() for artifact in artifacts])
-    for artifact in artifacts if not as_json else []:
-        typer.echo(artifact.line())
+        print_json([*(artifact.summary() for artifact in artifacts), *engines])
+    for line in [] if as_json else [*(artifact.line() for artifact in artifacts), *(item["line"] for item in engines)]:
+        typer.echo(line)
+
+
+def _check_format(name: str) -> None:
+    if name not in FORMATS:
+        raise typer.BadParameter(f"--format {name}: use one of {', '.join(FORMATS)}")
+
+
+def _build(graph: Path, format_: str, report: Progress) -> dict[str, Any]:
+    """An engine of a graph that was just written."""
+    if format_ == "rtx":
+        from edgekit.export.rtx import compile_for_rtx
+
+        path = compile_for_rtx(graph)
+        return {"path": str(path), "line": f"{path}  compiled for TensorRT for RTX"}
+    from dataclasses import asdict
+
+    from edgekit.export.smoke import smoke_test
+    from edgekit.export.tensorrt_api import TensorRtApi, load_tensorrt
+    from edgekit.export.tensorrt_build import build_engine, find_device
+
+    api = TensorRtApi(load_tensorrt())
+    built = build_engine(
+        graph, api=api, device=find_device(api), progress=report, smoke=lambda engine: smoke_test(graph, engine)
+    )
+    word = "used again" if built.reused else "built"
+    line = f"{built.path}  {built.sidecar.precision}  {word} for {built.sidecar.device.gpu_name}"
+    return {"path": str(built.path), "reused": built.reused, "sidecar": asdict(built.sidecar), "line": line}
 
 
 def _read(name: str, changes: dict[str, Any]) -> Recipe:

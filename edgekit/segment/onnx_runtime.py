@@ -13,8 +13,9 @@ from edgekit.contracts import Choice, ModelInfo, TileResult
 from edgekit.errors import ModelError
 from edgekit.segment.batches import batches, check_tiles
 from edgekit.segment.contract import INPUT, Tensor, check_graph, expected_tensors, read_info
-from edgekit.segment.providers import effective_choice, wanted_providers
+from edgekit.segment.providers import RTX, effective_choice, full_name, wanted_providers
 from edgekit.segment.rows import decode_rows
+from edgekit.segment.rtx_plugin import rtx_devices
 from edgekit.segment.settings import SegmenterSettings
 
 LOG_ERRORS_ONLY = 3
@@ -100,7 +101,11 @@ def _open_session(path: Path, settings: SegmenterSettings) -> Any:
     options.log_severity_level = LOG_ERRORS_ONLY
     if settings.threads is not None:
         options.intra_op_num_threads = settings.threads
-    providers = wanted_providers(settings, ort.get_available_providers())
+    providers: list[str] | None = None
+    if full_name(settings.provider) == RTX:
+        options.add_provider_for_devices(rtx_devices()[:1], {})
+    else:
+        providers = wanted_providers(settings, ort.get_available_providers())
     try:
         return ort.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # ONNX Runtime has no common base class for its errors

@@ -10,13 +10,14 @@ from edgekit.errors import ProviderError
 from edgekit.segment.settings import SegmenterSettings
 
 CPU = "CPUExecutionProvider"
+RTX = "NvTensorRTRTXExecutionProvider"
 
 PROVIDERS = MappingProxyType(
     {
         "cpu": CPU,
         "cuda": "CUDAExecutionProvider",
         "tensorrt": "TensorrtExecutionProvider",
-        "rtx": "NvTensorRTRTXExecutionProvider",
+        "rtx": RTX,
         "openvino": "OpenVINOExecutionProvider",
         "rocm": "ROCMExecutionProvider",
         "coreml": "CoreMLExecutionProvider",
