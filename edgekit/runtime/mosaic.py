@@ -141,7 +141,8 @@ class StripMosaic:
         assert self._furthest is not None
         self._direction = self._direction or (-1 if self._furthest.x_px < 0 else 1)
         self._strips = StripWriter(self._waiting[0], self._direction, self._settings)
-        waiting, self._waiting, self._furthest = self._waiting[1:], [], None
+        waiting = [*self._waiting[1:], self._furthest]
+        self._waiting, self._furthest = [], None
         return [columns for placed in waiting for columns in self._take(placed)]
 
     def _emit(self, columns: list[Columns]) -> list[Columns]:
