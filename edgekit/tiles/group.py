@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from edgekit.tiles.neighbours import Agreement, agreement, neighbour_pairs
@@ -18,12 +21,33 @@ class Link(NamedTuple):
     second: int
 
 
-def group_pieces(pieces: Pieces, settings: MergeSettings) -> list[list[int]]:
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Pieces by fruit, and the links that were left over."""
+
+    groups: list[list[int]]
     """Rows of the pieces of each fruit, ascending, so that the piece with the best score comes first."""
+    unused: list[Link]
+    """Links between pieces of different groups, surest first: joining them would have put two pieces of one tile
+    into one fruit, or contradicted a better piece."""
+
+
+def group_pieces(pieces: Pieces, settings: MergeSettings) -> Grouping:
+    """Join what agrees."""
     groups = _Groups(pieces, settings)
-    for link in _links(pieces, settings):
+    links = _links(pieces, settings)
+    for link in links:
         groups.join(link.first, link.second)
-    return groups.members()
+    return Grouping(groups.members(), [link for link in links if not groups.together(link.first, link.second)])
+
+
+def links_by_row(links: Sequence[Link]) -> defaultdict[int, list[int]]:
+    """The pieces that each piece is linked with."""
+    linked: defaultdict[int, list[int]] = defaultdict(list)
+    for link in links:
+        linked[link.first].append(link.second)
+        linked[link.second].append(link.first)
+    return linked
 
 
 def agrees(found: Agreement, either_cut: bool, settings: MergeSettings) -> bool:
@@ -65,6 +89,10 @@ class _Groups:
         joined = sorted(one + other)
         for row in joined:
             self._rows[row] = joined
+
+    def together(self, i: int, j: int) -> bool:
+        """Whether i and j are in one group."""
+        return self._rows[i] is self._rows[j]
 
     def members(self) -> list[list[int]]:
         """Every group once, by its first row."""

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.contracts import BoolPlane, Instances, TileSpec
-from edgekit.tiles.group import group_pieces
+from edgekit.tiles.confirm import Views, is_confirmed
+from edgekit.tiles.fragments import absorb_fragments
+from edgekit.tiles.group import group_pieces, links_by_row
 from edgekit.tiles.keep import Fruit, settle_fruit
-from edgekit.tiles.pieces import Pieces, gather_pieces
+from edgekit.tiles.pieces import Pieces, gather_pieces, seen_xyxy
 from edgekit.tiles.settings import MergeSettings
+
+Members = tuple[tuple[int, int], ...]
+"""Detections as (tile number, row in the tile's result)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +25,16 @@ class Merged:
 
     instances: Instances
     """In panorama pixels."""
-    members: tuple[tuple[tuple[int, int], ...], ...]
-    """For each fruit the detections it was made of, as (tile number, row in the tile's result). The first is the one
-    that was kept (the largest, where pieces were joined): the fruit has its score and its class."""
+    members: tuple[Members, ...]
+    """For each fruit the detections it was made of. The first is the one that was kept (the largest, where pieces were
+    joined): the fruit has its score and its class."""
+    whole: BoolPlane
+    """bool, N; True where a tile saw the fruit whole; the others are joined of pieces, or cut."""
     cut: BoolPlane
     """bool, N; True where the fruit's mask ends at a tile's border, because no tile that looks beyond the border saw
     the fruit. The edge of the panorama does not count: there is no more to be seen."""
+    unconfirmed: Members
+    """Cut detections that became no fruit, since a tile that sees the whole place saw nothing there."""
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -43,7 +52,7 @@ def merge(
     The result does not depend on the order of tiles. The cost grows linearly with the panorama.
 
     Args:
-        specs: where the tiles lie; any order, each place once.
+        specs: where the tiles lie; any order, each number once.
         results: what was found in each of them, in tile pixels.
         size_wh: width and height of the panorama in pixels; what lies beyond is clipped, then dropped.
         settings: when two detections are one fruit, and which of them is kept.
@@ -52,31 +61,34 @@ def merge(
         ValueError: as many specs as results are needed; this is a bug of the caller.
     """
     pieces = gather_pieces(specs, results, size_wh, settings.border_px)
-    groups = group_pieces(pieces, settings)
-    fruit = [settle_fruit(pieces, rows, settings) for rows in groups]
-    return _merged(specs, pieces, groups, fruit)
+    grouping = group_pieces(pieces, settings)
+    settled = [settle_fruit(pieces, rows, settings) for rows in grouping.groups]
+    fruit = absorb_fragments(pieces, settled, grouping.unused, settings)
+    views = Views(seen_xyxy(specs, size_wh), size_wh, settings.border_px)
+    linked = links_by_row(grouping.unused)
+    confirmed = [is_confirmed(pieces, item, [j for i in item.rows for j in linked[i]], views) for item in fruit]
+    return _merged(specs, pieces, fruit, confirmed)
 
 
-def _merged(
-    specs: Sequence[TileSpec], pieces: Pieces, groups: Sequence[Sequence[int]], fruit: Sequence[Fruit]
-) -> Merged:
-    if not fruit:
-        return Merged(Instances.empty(), (), np.zeros(0, np.bool_))
-    boxes = np.stack([item.box_xyxy for item in fruit])
-    order = np.lexsort((np.arange(len(fruit)), boxes[:, 1], boxes[:, 0]))
-    leaders = np.array([fruit[i].leader for i in order])
+def _merged(specs: Sequence[TileSpec], pieces: Pieces, fruit: Sequence[Fruit], confirmed: Sequence[bool]) -> Merged:
+    kept = [item for item, sure in zip(fruit, confirmed, strict=True) if sure]
+    dropped = sorted(row for item, sure in zip(fruit, confirmed, strict=True) if not sure for row in item.rows)
+    kept.sort(key=lambda item: (float(item.box_xyxy[0]), float(item.box_xyxy[1]), item.rows[0]))
+    leaders = [item.rows[0] for item in kept]
     instances = Instances(
-        boxes[order],
+        np.array([item.box_xyxy for item in kept], np.float32).reshape(-1, 4),
         pieces.instances.scores[leaders],
         pieces.instances.labels[leaders],
-        tuple(fruit[i].mask for i in order),
+        tuple(item.mask for item in kept),
     )
-    members = tuple(_members(specs, pieces, groups[i], fruit[i].leader) for i in order)
-    return Merged(instances, members, np.array([fruit[i].cut for i in order], np.bool_))
+    return Merged(
+        instances=instances,
+        members=tuple(_members(specs, pieces, item.rows) for item in kept),
+        whole=np.array([item.whole for item in kept], np.bool_),
+        cut=np.array([item.cut for item in kept], np.bool_),
+        unconfirmed=_members(specs, pieces, dropped),
+    )
 
 
-def _members(
-    specs: Sequence[TileSpec], pieces: Pieces, rows: Sequence[int], leader: int
-) -> tuple[tuple[int, int], ...]:
-    ordered = [leader, *(row for row in rows if row != leader)]
-    return tuple((specs[int(pieces.tile[row])].number, int(pieces.row[row])) for row in ordered)
+def _members(specs: Sequence[TileSpec], pieces: Pieces, rows: Sequence[int]) -> Members:
+    return tuple((specs[int(pieces.tile[row])].number, int(pieces.row[row])) for row in rows)

@@ -58,7 +58,7 @@ def gather_pieces(
     tile, row = np.array(places, np.int64).reshape(-1, 2).T
     instances = _columns(specs, results, places, masks, size_wh)
     bounds = np.array([_bounds(mask) for mask in masks], np.int64).reshape(-1, 4)
-    seen = _seen_xyxy(specs, size_wh)[tile]
+    seen = seen_xyxy(specs, size_wh)[tile]
     order = piece_order(instances, bounds, seen, row)
     cut_sides = _cut_sides(bounds, seen, size_wh, border_px)[order]
     return Pieces(
@@ -71,6 +71,12 @@ def gather_pieces(
         cut_sides=cut_sides,
         cut=np.asarray(cut_sides.any(axis=1)),
     )
+
+
+def seen_xyxy(specs: Sequence[TileSpec], size_wh: tuple[int, int]) -> Ints:
+    """The part of the panorama that each tile sees: T x 4, pixels."""
+    corners = np.array([(s.x_px, s.y_px, s.x_px + s.size_px, s.y_px + s.size_px) for s in specs], np.int64)
+    return np.clip(corners.reshape(-1, 4), 0, np.array(size_wh * 2, np.int64))
 
 
 def piece_order(instances: Instances, bounds_xyxy: Ints, seen_xyxy: Ints, row: Ints) -> npt.NDArray[np.intp]:
@@ -104,11 +110,6 @@ def _columns(
 def _bounds(mask: MaskCrop) -> tuple[int, int, int, int]:
     height, width = mask.plane.shape
     return mask.x_px, mask.y_px, mask.x_px + width, mask.y_px + height
-
-
-def _seen_xyxy(specs: Sequence[TileSpec], size_wh: tuple[int, int]) -> Ints:
-    corners = np.array([(s.x_px, s.y_px, s.x_px + s.size_px, s.y_px + s.size_px) for s in specs], np.int64)
-    return np.clip(corners.reshape(-1, 4), 0, np.array(size_wh * 2, np.int64))
 
 
 def _cut_sides(bounds: Ints, seen: Ints, size_wh: tuple[int, int], border_px: int) -> npt.NDArray[np.bool_]:

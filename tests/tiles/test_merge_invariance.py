@@ -21,7 +21,7 @@ sizes = st.tuples(st.integers(1, 240), st.integers(1, 110))
 phases = st.tuples(st.integers(0, 39), st.integers(0, 39))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(scenes, sizes, phases, st.randoms(use_true_random=False), st.integers(1, 9))
 def test_fruit_smaller_than_the_overlap_are_found_once(scene, size_wh, phase_px, random, batch):
     picture = paint([disc(x / 10, y / 10, radius) for x, y, radius, _ in scene], size_wh)
@@ -31,6 +31,7 @@ def test_fruit_smaller_than_the_overlap_are_found_once(scene, size_wh, phase_px,
     merged = merge(specs, segment_all(segmenter, picture, specs, batch), size_wh, MergeSettings())
     assert same(left_to_right(merged.instances), left_to_right(segmenter.see(picture)))
     assert not merged.cut.any()
+    assert merged.unconfirmed == ()
 
 
 def noisy_results(seed: int, specs) -> dict[int, Instances]:
@@ -48,7 +49,7 @@ def noisy_results(seed: int, specs) -> dict[int, Instances]:
     return results
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), phases, st.randoms(use_true_random=False), st.booleans())
 def test_noise_is_merged_alike_whatever_the_order_of_tiles(seed, phase_px, random, across_classes):
     size_wh = (240, 110)
@@ -61,19 +62,20 @@ def test_noise_is_merged_alike_whatever_the_order_of_tiles(seed, phase_px, rando
     assert same(merged.instances, expected.instances)
     assert merged.members == expected.members
     assert np.array_equal(merged.cut, expected.cut)
+    assert merged.unconfirmed == expected.unconfirmed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_every_detection_ends_in_one_fruit_and_no_fruit_has_two_of_one_tile(seed):
+def test_every_detection_ends_in_one_place_and_no_fruit_is_made_within_one_tile(seed):
     size_wh = (240, 110)
     specs = plan_tiles(size_wh, TILES)
     results = noisy_results(seed, specs)
     merged = merge(specs, [results[spec.number] for spec in specs], size_wh, MergeSettings())
     everything = [(spec.number, row) for spec in specs for row in range(len(results[spec.number]))]
-    assert sorted(member for members in merged.members for member in members) == everything
+    assert sorted([member for members in merged.members for member in members] + [*merged.unconfirmed]) == everything
     for members in merged.members:
-        assert len({tile for tile, _ in members}) == len(members)
+        assert len(members) == 1 or len({tile for tile, _ in members}) > 1
     scores = [results[tile].scores[row] for (tile, row), *_ in merged.members]
     labels = [results[tile].labels[row] for (tile, row), *_ in merged.members]
     assert np.array_equal(merged.instances.scores, np.array(scores, np.float32))

@@ -182,12 +182,37 @@ def test_masks_that_are_no_polygon(fruit):
 
 
 def test_a_fruit_that_the_next_tile_missed_is_told_as_cut():
-    fruit = disc(99, 50, 12)
+    fruit = disc(95, 50, 30)
     merged = merge_pair(seen_by(LEFT, [fruit]), Instances.empty())
-    assert merged.cut.tolist() == [True]
+    assert (merged.cut.tolist(), merged.whole.tolist()) == ([True], [False])
     at_the_edge = disc(2, 50, 12)
     merged = merge_pair(seen_by(LEFT, [clip(at_the_edge, 0, 0, 100, 100)]), Instances.empty())
-    assert merged.cut.tolist() == [False]
+    assert (merged.cut.tolist(), merged.whole.tolist()) == ([False], [True])
+
+
+def test_a_sliver_that_the_tile_with_the_better_view_denies_is_no_fruit():
+    sliver = disc(99, 50, 12)
+    merged = merge_pair(seen_by(LEFT, [sliver]), seen_by(RIGHT, [disc(150, 50, 12)]))
+    assert merged.members == (((1, 0),),)
+    assert merged.unconfirmed == ((0, 0),)
+    confirmed = merge_pair(seen_by(LEFT, [sliver]), seen_by(RIGHT, [sliver], [0.06]))
+    assert confirmed.members == (((0, 0), (1, 0)),)
+
+
+def test_fragments_of_one_tile_go_into_the_fruit_that_another_tile_saw():
+    fruit = block(60, 30, 97, 70)
+    fragments = [block(80, 30, 97, 70), block(80, 45, 95, 70), block(80, 30, 90, 50)]
+    merged = merge_pair(seen_by(LEFT, [fruit], [0.9]), seen_by(RIGHT, fragments, [0.8, 0.7, 0.6]))
+    assert merged.members == (((0, 0), (1, 0), (1, 1), (1, 2)),)
+    assert same_mask(merged.instances.masks[0], fruit)
+
+
+def test_a_weak_detection_takes_no_fragments_in():
+    fruit = block(60, 30, 97, 70)
+    halves = [block(80, 30, 95, 49), block(80, 51, 95, 70)]
+    left = seen_by(LEFT, [fruit], [0.1])
+    assert len(merge_pair(left, seen_by(RIGHT, halves, [0.8, 0.8]))) == 2
+    assert len(merge_pair(seen_by(LEFT, [fruit], [0.8]), seen_by(RIGHT, halves, [0.8, 0.8]))) == 1
 
 
 def test_fruit_leave_from_left_to_right():
