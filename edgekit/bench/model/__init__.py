@@ -1,0 +1,1 @@
+"""What a model costs by its graph: multiply-accumulates and parameters."""
