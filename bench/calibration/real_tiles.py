@@ -1,7 +1,9 @@
-"""Coverage on real predictions: tiles are drawn with replacement from a labelled set whose own fit is the truth.
+r"""Coverage on real predictions: tiles are drawn with replacement from a labelled set whose own fit is the truth.
 
     python bench/calibration/real_tiles.py pairs.csv          (from predict_pairs.py)
     python bench/calibration/real_tiles.py pairs.csv --halves  half splits by picture: do the two thresholds agree?
+
+Tiles of tomato_val_tiles are named after their picture: --picture-pattern '(.*)_\d+_\d+_\d+\.jpg'.
 
 The tables are read as in coverage.py.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,11 +51,13 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=4_000)
     parser.add_argument("--draws", type=int, default=999)
     parser.add_argument("--halves", action="store_true")
+    parser.add_argument("--picture-pattern", default="(.*)", help="group 1 of this pattern is the picture's name")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     pairs = read_pairs(arguments.pairs)
     if arguments.halves:
-        print(json.dumps(asdict(half_splits(pairs, read_pictures(arguments.pairs), arguments.iou)), indent=1))
+        pictures = read_pictures(arguments.pairs, re.compile(arguments.picture_pattern))
+        print(json.dumps(asdict(half_splits(pairs, pictures, arguments.iou)), indent=1))
         return
     results = [study(pairs, arguments.iou, tiles, arguments.sessions, arguments.draws) for tiles in arguments.tiles]
     print(json.dumps(results, default=vars, indent=1) if arguments.json else table(results))
@@ -106,10 +111,11 @@ def half_splits(
     return HalvesResult(splits, refused, agree, agree / max(splits - refused, 1))
 
 
-def read_pictures(path: Path) -> np.typing.NDArray[np.str_]:
-    """The column `picture` of the table."""
+def read_pictures(path: Path, pattern: re.Pattern[str]) -> np.typing.NDArray[np.str_]:
+    """The column `picture` of the table, or the part of it that the pattern names."""
     with path.open(newline="") as file:
-        return np.array([row["picture"] for row in csv.DictReader(file)])
+        names = [row["picture"] for row in csv.DictReader(file)]
+    return np.array([pattern.match(name).group(1) for name in names])
 
 
 if __name__ == "__main__":

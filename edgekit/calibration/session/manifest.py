@@ -12,7 +12,8 @@ import numpy as np
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Instances, TileSpec
 from edgekit.errors import LabelsError
-from edgekit.labels import LabelledPicture, LabelSet, picture_from_instances, read_coco, write_coco
+from edgekit.labels import LabelledPicture, LabelSet, picture_from_instances, write_coco
+from edgekit.masks import decode
 from edgekit.store.atomic import write_atomic
 
 MANIFEST = "session.json"
@@ -88,35 +89,43 @@ def read_session(folder: Path) -> Session:
         values: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if values["format"] != FORMAT:
             raise LabelsError(f"{path} has format {values['format']}", mend=f"this edgekit reads format {FORMAT}")
-        predictions = read_coco(folder / PREDICTIONS)
-        names = tuple(values["class_names"])
+        predictions = _read_predictions(folder / PREDICTIONS)
         return Session(
             folder=folder,
             model_id=values["model_id"],
             model=values["model"],
             precision=values["precision"],
-            class_names=names,
+            class_names=tuple(values["class_names"]),
             score_floor=float(values["score_floor"]),
             mode=values["mode"],
-            tiles=tuple(_tile(item, predictions, names) for item in values["tiles"]),
+            tiles=tuple(_tile(item, predictions) for item in values["tiles"]),
             prelabels=dict(values["prelabels"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
 
 
-def _tile(item: dict[str, Any], predictions: LabelSet, class_names: tuple[str, ...]) -> SessionTile:
+def _tile(item: dict[str, Any], predictions: dict[str, list[dict[str, Any]]]) -> SessionTile:
     spec = TileSpec(item["number"], item["x_px"], item["y_px"], item["size_px"])
-    found = predictions.picture(item["name"])
     marks = None if item["marks"] is None else tuple(item["marks"])
-    return SessionTile(
-        item["name"], item["source"], spec, item["panorama_height_px"], _instances(found, class_names), marks
-    )
+    found = _instances(predictions[item["name"]])
+    return SessionTile(item["name"], item["source"], spec, item["panorama_height_px"], found, marks)
 
 
-def _instances(picture: LabelledPicture, class_names: tuple[str, ...]) -> Instances:
-    rows = picture.instances
-    boxes = np.array([row.box_xyxy for row in rows], np.float32).reshape(-1, 4)
-    scores = np.array([row.score for row in rows], np.float32)
-    labels = np.array([class_names.index(row.class_name) for row in rows], np.int32)
-    return Instances(boxes, scores, labels, tuple(row.mask for row in rows))
+def _read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Annotations of each picture, in the order of the file, which is that of the run."""
+    data = json.loads(path.read_text("utf-8"))
+    names = {image["id"]: image["file_name"] for image in data["images"]}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
+    for annotation in data["annotations"]:
+        found[names[annotation["image_id"]]].append(annotation)
+    return found
+
+
+def _instances(rows: list[dict[str, Any]]) -> Instances:
+    """Categories of the file are the model's classes, counted from 1."""
+    boxes = np.array([row["bbox"] for row in rows], np.float32).reshape(-1, 4)
+    boxes[:, 2:] += boxes[:, :2]
+    scores = np.array([row["score"] for row in rows], np.float32)
+    labels = np.array([row["category_id"] - 1 for row in rows], np.int32)
+    return Instances(boxes, scores, labels, tuple(decode(row["segmentation"]) for row in rows))
