@@ -111,7 +111,7 @@ def static_graph(model: MaskRCNN, recipe: Recipe, *, target: Target) -> nn.Modul
     if isinstance(backbone, SwinFpnBackbone):
         backbone = StaticSwinFpn(backbone, size_px=recipe.inner_size_px, batch=recipe.batch)
     else:
-        fold_batch_norms(backbone.body)
+        fold_batch_norms(backbone)
     settings = TwoStageSettings(target, recipe.tile_size_px, recipe.batch)
     return TwoStageGraph(model, backbone, settings).eval().requires_grad_(False)
 

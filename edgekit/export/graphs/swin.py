@@ -109,6 +109,7 @@ class StaticAttention(nn.Module):
 
     bias: torch.Tensor
     gain: torch.Tensor
+    apart: torch.Tensor
 
     def __init__(self, attention: ShiftedWindowAttentionV2, side: int, batch: int) -> None:
         super().__init__()
@@ -187,4 +188,5 @@ def _without_key_bias(qkv: nn.Linear) -> nn.Linear:
 
 def _unit(x: torch.Tensor) -> torch.Tensor:
     """Vectors of length 1 along the last dimension."""
-    return x / x.norm(dim=-1, keepdim=True).clamp(min=SMALLEST_NORM)
+    length: torch.Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return x / length.clamp(min=SMALLEST_NORM)
