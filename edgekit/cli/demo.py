@@ -29,24 +29,22 @@ def demo(
     from edgekit.cli.ui import print_json, progress
     from edgekit.runtime.default_model import default_model_path
     from edgekit.runtime.demo import load_demo, write_frames
+    from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import Job, run_job
     from edgekit.runtime.row_source import plan_sources
     from edgekit.runtime.settings import RunSettings
-    from edgekit.segment import open_segmenter
+    from edgekit.segment import SegmenterSettings
 
     path = model or default_model_path()
-    segmenter = open_segmenter(path)
-    chosen = resolve_threshold(ThresholdRequest(threshold, None), segmenter.info)
     folder = out or _free_folder(Path("edgekit-demo"))
     row = load_demo()
-    write_frames(row, folder / "frames")
-    settings = RunSettings().with_tile_size(segmenter.info.tile_size_px)
-    job = Job(plan_sources([folder / "frames"], panorama=False), path.name, settings, chosen.value, chosen.origin)
-    try:
-        with progress(quiet=as_json) as report:
-            summary = run_job(job, folder / "run", segmenter, progress=report)
-    finally:
-        segmenter.close()
+    with opened_models(path, SegmenterSettings()) as models, progress(quiet=as_json) as report:
+        chosen = resolve_threshold(ThresholdRequest(threshold, None), models[0].info)
+        write_frames(row, folder / "frames")
+        settings = RunSettings().with_tile_size(models[0].info.tile_size_px)
+        sources = plan_sources([folder / "frames"], panorama=False)
+        job = Job(sources, path.name, settings, chosen.value, chosen.origin)
+        summary = run_job(job, folder / "run", models, progress=report)
     counts = _counts(row, folder / "run", summary)
     if as_json:
         print_json(_as_json(counts, summary, folder))

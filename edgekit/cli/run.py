@@ -31,7 +31,7 @@ def run(
     allow_cpu: Annotated[
         bool, typer.Option("--allow-cpu-fallback", help="Run on the CPU where the provider is not there.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads of the model; default: one a core.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads that the model may use; default: one a core.")] = None,
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-model-mismatch", help="Use the threshold of another model's season; recorded.")
     ] = False,
@@ -46,9 +46,10 @@ def run(
     from edgekit.cli.report import print_summary
     from edgekit.cli.threshold import ThresholdRequest, resolve_threshold
     from edgekit.cli.ui import print_json, progress
+    from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import Job, run_job
     from edgekit.runtime.row_source import plan_sources
-    from edgekit.segment import SegmenterSettings, open_segmenter
+    from edgekit.segment import SegmenterSettings
 
     settings = _settings(config)
     if print_config:
@@ -57,15 +58,11 @@ def run(
     plans = plan_sources(sources, panorama=panorama)
     path = _model_path(model)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu)
-    segmenter = open_segmenter(path, settings=engine)
-    try:
-        chosen = resolve_threshold(ThresholdRequest(threshold, season, allow_mismatch), segmenter.info)
-        settings = settings.with_tile_size(segmenter.info.tile_size_px)
+    with opened_models(path, engine) as models, progress(quiet=quiet) as report:
+        chosen = resolve_threshold(ThresholdRequest(threshold, season, allow_mismatch), models[0].info)
+        settings = settings.with_tile_size(models[0].info.tile_size_px)
         job = Job(plans, path.name, settings, chosen.value, chosen.origin)
-        with progress(quiet=quiet) as report:
-            summary = run_job(job, out, segmenter, progress=report)
-    finally:
-        segmenter.close()
+        summary = run_job(job, out, models, progress=report)
     if as_json:
         print_json(summary)
     elif not quiet:

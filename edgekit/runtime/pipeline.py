@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from edgekit.contracts import Progress, Segmenter, TileResult, TileSpec
 from edgekit.errors import SourceError
 from edgekit.runtime.ahead import ahead
 from edgekit.runtime.memory import peak_rss_mb
+from edgekit.runtime.models import segment_all
 from edgekit.runtime.results import write_results
 from edgekit.runtime.row_pass import Batch, RowPass
 from edgekit.runtime.settings import RunSettings
@@ -43,10 +44,11 @@ class Job:
     """Where the threshold comes from, in words."""
 
 
-def run_job(job: Job, out: Path, segmenter: Segmenter, *, progress: Progress) -> Summary:
+def run_job(job: Job, out: Path, models: Sequence[Segmenter], *, progress: Progress) -> Summary:
     """Count the fruit of every source into a run folder; take up again what an earlier, cut run left there.
 
-    Sources that cannot be read are left out, told in the summary, and raised when everything else is done.
+    `models` are copies of one model, each of which works on a tile of its own (`models.opened_models`). Sources that
+    cannot be read are left out, told in the summary, and raised when everything else is done.
 
     Raises:
         SourceError: a source cannot be read.
@@ -58,7 +60,7 @@ def run_job(job: Job, out: Path, segmenter: Segmenter, *, progress: Progress) ->
     with folder.claimed() as aside:
         recorder = RunRecorder(folder.database)
         try:
-            pipeline = Pipeline(job, folder, recorder, segmenter, progress=progress)
+            pipeline = Pipeline(job, folder, recorder, models, progress=progress)
             for message in aside:
                 pipeline.note("set aside", message)
             return pipeline.run(started_s)
@@ -73,7 +75,7 @@ class Pipeline:
         job: what is to be counted.
         folder: where it is written; claimed by this process.
         recorder: the folder's database.
-        segmenter: the model.
+        models: copies of the model, at least one.
         progress: told how far the work is.
 
     Raises:
@@ -81,12 +83,12 @@ class Pipeline:
     """
 
     def __init__(
-        self, job: Job, folder: RunFolder, recorder: RunRecorder, segmenter: Segmenter, *, progress: Progress
+        self, job: Job, folder: RunFolder, recorder: RunRecorder, models: Sequence[Segmenter], *, progress: Progress
     ) -> None:
         self._settings = job.settings
         self._folder = folder
         self._recorder = recorder
-        self._segmenter = segmenter
+        self._models = models
         self._progress = progress
         self._clock = StageClock()
         self._tiles_done = 0
@@ -126,7 +128,7 @@ class Pipeline:
         columns = row.columns()
         columns = row.kept(columns)
         tiles = row.tiles(columns)
-        batches = row.batches(tiles, self._segmenter.info.batch, stored)
+        batches = row.batches(tiles, self._models[0].info.batch, stored)
         results = self._segmented(ahead(batches, BATCHES_AHEAD))
         self._record(source, row, results)
         self._close(source, row)
@@ -152,9 +154,8 @@ class Pipeline:
         return None
 
     def _segmented(self, batches: Iterable[Batch]) -> Iterator[Results]:
-        for batch in self._clock.each("wait", batches):
-            with self._clock.stage("infer"):
-                results = self._segmenter.segment(batch.tiles)
+        """What the model says of each batch, in their order; the time is that of waiting for it."""
+        for batch, results in self._clock.each("infer", segment_all(batches, self._models)):
             yield list(zip(batch.specs, results, strict=True))
 
     def _record(self, source: StoredSource, row: RowPass, results: Iterable[Results]) -> None:
@@ -202,7 +203,7 @@ class Pipeline:
         return self._recorder.reader.sources()
 
     def _plan(self, job: Job) -> RunPlan:
-        info, provider = self._segmenter.info, self._segmenter.provider
+        info, provider = self._models[0].info, self._models[0].provider
         model: dict[str, Any] = {"file": job.model_file, "model_id": info.model_id, "provider": asdict(provider)}
         model |= json.loads(json.dumps(asdict(info)))
         return RunPlan(model, info.model_id, self._settings.flat(), job.threshold, job.threshold_from, job.sources)

@@ -167,4 +167,5 @@ class RowPass:
 
 
 def _batch(tiles: list[Tile]) -> Batch:
-    return Batch(tuple(spec for spec, _ in tiles), np.stack([image for _, image in tiles]))
+    specs, images = tuple(spec for spec, _ in tiles), [image for _, image in tiles]
+    return Batch(specs, images[0][np.newaxis] if len(images) == 1 else np.stack(images))

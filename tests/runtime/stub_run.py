@@ -9,4 +9,4 @@ from edgekit.runtime.pipeline import run_job
 
 if __name__ == "__main__":
     picture, _, out = sys.argv[1:]
-    run_job(job(Path(picture)), Path(out), MagentaSegmenter(pause_s=0.05, batch=2), progress=silent)
+    run_job(job(Path(picture)), Path(out), [MagentaSegmenter(pause_s=0.05, batch=2)], progress=silent)

@@ -23,7 +23,7 @@ def scene(tmp_path):
 
 
 def run(out: Path, *paths: Path, segmenter=None, **options):
-    return run_job(job(*paths, **options), out, segmenter or MagentaSegmenter(), progress=silent)
+    return run_job(job(*paths, **options), out, [segmenter or MagentaSegmenter()], progress=silent)
 
 
 def test_every_disc_of_a_panorama_is_counted_once(scene, tmp_path):
@@ -90,6 +90,15 @@ def test_the_batch_does_not_change_the_result(scene, tmp_path, batch):
     run(tmp_path / "one", scene)
     run(tmp_path / "many", scene, segmenter=MagentaSegmenter(batch=batch))
     assert (tmp_path / "one/fruit.coco.json").read_bytes() == (tmp_path / "many/fruit.coco.json").read_bytes()
+
+
+def test_copies_of_the_model_give_the_same_whichever_is_faster(scene, tmp_path):
+    run(tmp_path / "one", scene)
+    copies = [MagentaSegmenter(pause_s=pause_s) for pause_s in (0.0, 0.01, 0.003)]
+    run_job(job(scene), tmp_path / "many", copies, progress=silent)
+    assert all(copy.seen for copy in copies)
+    for name in ("fruit.coco.json", "fruit.csv", "annotated.png"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "many" / name).read_bytes()
 
 
 def test_pycocotools_loads_the_results(scene, tmp_path):

@@ -43,7 +43,7 @@ def run_cli(monkeypatch, *words):
             raise ModelError(f"no model file {path}", mend="check the path")
         return MagentaSegmenter()
 
-    monkeypatch.setattr("edgekit.segment.open_segmenter", opened)
+    monkeypatch.setattr("edgekit.runtime.models.open_segmenter", opened)
     config = ["--config", os.environ["EDGEKIT_TEST_CONFIG"]] if words[0] == "run" else []
     return CliRunner().invoke(app, [str(word) for word in (*words, *config)], catch_exceptions=True)
 
@@ -93,7 +93,7 @@ def test_a_video_that_ends_early_is_counted_as_far_as_it_goes(tmp_path):
     video = write_video(tmp_path / "row.mkv", strip(SIZE_WH, DISCS))
     data = video.read_bytes()
     video.write_bytes(data[: int(0.6 * len(data))])
-    summary = run_job(job(video, panorama=False), tmp_path / "out", MagentaSegmenter(), progress=silent)
+    summary = run_job(job(video, panorama=False), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     assert summary["fruit"] > 0
     assert 240 < summary["panorama"]["width_px"] < 0.8 * SIZE_WH[0]
     assert any("ended early" in remark for remark in summary["rows"][0]["remarks"])
@@ -105,7 +105,7 @@ def test_a_corrupt_stretch_of_a_video_is_passed_over_and_told(tmp_path):
     middle = len(data) // 2
     data[middle : middle + 6000] = os.urandom(6000)
     video.write_bytes(bytes(data))
-    summary = run_job(job(video, panorama=False), tmp_path / "out", MagentaSegmenter(), progress=silent)
+    summary = run_job(job(video, panorama=False), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     assert summary["fruit"] > 0
     assert summary["rows"][0]["remarks"]
 
@@ -115,7 +115,7 @@ def test_a_bad_row_among_good_ones_does_not_cost_the_good_ones(scene, tmp_path):
     bad.write_bytes(scene.read_bytes()[:500])
     after = write_png(tmp_path / "after.png", strip(SIZE_WH, DISCS[:7]))
     with pytest.raises(SourceError, match=r"bad\.png"):
-        run_job(job(scene, bad, after), tmp_path / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene, bad, after), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     reader = RunReader.open(RunFolder(tmp_path / "out").database)
     assert [source.state for source in reader.sources()] == ["merged", "failed", "merged"]
     assert [reader.count_fruit(number, 0.5) for number in (1, 2, 3)] == [len(DISCS), 0, 7]
@@ -172,14 +172,14 @@ def test_a_full_disk_while_tiles_are_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "open_writer", small)
     monkeypatch.setattr(module, "COMMIT_EVERY_S", 0.0)
     with pytest.raises(StorageError, match="the disk is full"):
-        run_job(job(scene), tmp_path / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     monkeypatch.setattr(module, "open_writer", opened)
     reader = RunReader.open(tmp_path / "out/run.sqlite")
     kept = reader.count_tiles(1)
     reader.close()
     assert kept > 0
     rest = MagentaSegmenter()
-    assert run_job(job(scene), tmp_path / "out", rest, progress=silent)["fruit"] == len(discs)
+    assert run_job(job(scene), tmp_path / "out", [rest], progress=silent)["fruit"] == len(discs)
     assert rest.seen > 0
 
 
@@ -203,18 +203,18 @@ def test_a_disk_that_is_really_full(tmp_path, small_disk, ballast_kb):
     ballast.write_bytes(bytes(ballast_kb * 1024))
     out = small_disk / "out"
     with pytest.raises(StorageError, match=r"full|no access"):
-        run_job(job(frames, panorama=False), out, MagentaSegmenter(), progress=silent)
+        run_job(job(frames, panorama=False), out, [MagentaSegmenter()], progress=silent)
     ballast.unlink()
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
-    summary = run_job(job(frames, panorama=False), out, MagentaSegmenter(), progress=silent)
-    whole = run_job(job(frames, panorama=False), tmp_path / "whole", MagentaSegmenter(), progress=silent)
+    summary = run_job(job(frames, panorama=False), out, [MagentaSegmenter()], progress=silent)
+    whole = run_job(job(frames, panorama=False), tmp_path / "whole", [MagentaSegmenter()], progress=silent)
     assert summary["fruit"] == whole["fruit"]
 
 
 def test_a_read_only_disk(tmp_path, small_disk, scene):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(StorageError, match="read-only"):
-        run_job(job(scene), small_disk / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene), small_disk / "out", [MagentaSegmenter()], progress=silent)
 
 
 def test_the_disk_fills_while_a_segment_is_written(scene, tmp_path, monkeypatch):
@@ -227,9 +227,9 @@ def test_the_disk_fills_while_a_segment_is_written(scene, tmp_path, monkeypatch)
 
     monkeypatch.setattr(atomic, "_sync", full)
     with pytest.raises(StorageError, match="the disk is full"):
-        run_job(job(scene), tmp_path / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     monkeypatch.undo()
     assert not list((tmp_path / "out").rglob("*.partial*"))
     rest = MagentaSegmenter()
-    assert run_job(job(scene), tmp_path / "out", rest, progress=silent)["fruit"] == len(DISCS)
+    assert run_job(job(scene), tmp_path / "out", [rest], progress=silent)["fruit"] == len(DISCS)
     assert rest.seen <= 2  # all but the last column of tiles had been stored

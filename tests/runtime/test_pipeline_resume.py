@@ -27,7 +27,7 @@ def counts(out):
 
 def cut_run(work, out, **options):
     with pytest.raises(KeyboardInterrupt):
-        run_job(work, out, MagentaSegmenter(**options), progress=silent)
+        run_job(work, out, [MagentaSegmenter(**options)], progress=silent)
 
 
 @pytest.mark.parametrize("batch", [1, 4])
@@ -35,10 +35,10 @@ def cut_run(work, out, **options):
 def test_a_run_that_was_cut_goes_on_where_it_was(scene, tmp_path, after, batch):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     reference = MagentaSegmenter(batch=batch)
-    run_job(job(scene), whole, reference, progress=silent)
+    run_job(job(scene), whole, [reference], progress=silent)
     cut_run(job(scene), cut, fail_after=after, batch=batch)
     rest = MagentaSegmenter(batch=batch)
-    run_job(job(scene), cut, rest, progress=silent)
+    run_job(job(scene), cut, [rest], progress=silent)
     assert rest.seen == reference.seen - after // batch * batch  # nothing that is stored runs again
     assert counts(cut) == counts(whole)
     for name in ("fruit.coco.json", "fruit.csv", "annotated.png"):
@@ -49,10 +49,10 @@ def test_a_run_that_was_cut_goes_on_where_it_was(scene, tmp_path, after, batch):
 def test_a_row_of_frames_that_was_cut_goes_on(tmp_path, step_px):
     frames = write_frames(tmp_path / "frames", strip(SIZE_WH, DISCS), step_px=step_px, width_px=250)
     work = job(frames, panorama=False)
-    run_job(work, tmp_path / "whole", MagentaSegmenter(), progress=silent)
+    run_job(work, tmp_path / "whole", [MagentaSegmenter()], progress=silent)
     cut_run(work, tmp_path / "cut", fail_after=5)
     cut_run(work, tmp_path / "cut", fail_after=7)
-    run_job(work, tmp_path / "cut", MagentaSegmenter(), progress=silent)
+    run_job(work, tmp_path / "cut", [MagentaSegmenter()], progress=silent)
     assert counts(tmp_path / "cut") == counts(tmp_path / "whole")
     assert (tmp_path / "cut/fruit.csv").read_bytes() == (tmp_path / "whole/fruit.csv").read_bytes()
 
@@ -60,18 +60,18 @@ def test_a_row_of_frames_that_was_cut_goes_on(tmp_path, step_px):
 def test_rows_that_are_counted_are_not_read_again(scene, tmp_path):
     second = write_png(tmp_path / "second.png", strip((400, 200), DISCS[:0]))
     tiles = MagentaSegmenter()
-    run_job(job(scene), tmp_path / "alone", tiles, progress=silent)
+    run_job(job(scene), tmp_path / "alone", [tiles], progress=silent)
     cut_run(job(scene, second), tmp_path / "out", fail_after=tiles.seen + 1)
     rest = MagentaSegmenter()
-    run_job(job(scene, second), tmp_path / "out", rest, progress=silent)
+    run_job(job(scene, second), tmp_path / "out", [rest], progress=silent)
     assert counts(tmp_path / "out")["fruit"] == len(DISCS)
     assert rest.seen < tiles.seen
 
 
 def test_a_finished_run_is_refused(scene, tmp_path):
-    run_job(job(scene), tmp_path / "out", MagentaSegmenter(), progress=silent)
+    run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     with pytest.raises(RunFinishedError, match="holds a finished run"):
-        run_job(job(scene), tmp_path / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_another_run_in_the_folder_is_refused_with_what_differs(scene, tmp_path,
         work = replace(work, settings=replace(work.settings, tiles=tiles))
     work = replace(work, threshold=changed.get("threshold", work.threshold))
     with pytest.raises(RunFolderError, match=told):
-        run_job(work, tmp_path / "out", MagentaSegmenter(**info), progress=silent)
+        run_job(work, tmp_path / "out", [MagentaSegmenter(**info)], progress=silent)
 
 
 def test_the_folder_of_a_running_process_is_refused(scene, tmp_path):
@@ -108,7 +108,7 @@ def test_the_folder_of_a_running_process_is_refused(scene, tmp_path):
         RunFolder(tmp_path / "out").claimed(),
         pytest.raises(RunFolderError, match="another edgekit process"),
     ):
-        run_job(job(scene), tmp_path / "out", MagentaSegmenter(), progress=silent)
+        run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
 
 
 def test_half_written_files_are_set_aside_and_told(scene, tmp_path):
@@ -116,7 +116,7 @@ def test_half_written_files_are_set_aside_and_told(scene, tmp_path):
     cut_run(job(scene), out, fail_after=3)
     (out / "summary.json").write_text('{"edgekit": "0.')
     (out / ".fruit.1a2b3c4d.partial.csv").write_text("source,num")
-    run_job(job(scene), out, MagentaSegmenter(), progress=silent)
+    run_job(job(scene), out, [MagentaSegmenter()], progress=silent)
     kept = sorted(path.name for path in (out / "set-aside").iterdir())
     assert kept == ["1-fruit.1a2b3c4d.partial.csv", "1-summary.json"]
     assert counts(out)["fruit"] == len(DISCS)
@@ -126,12 +126,12 @@ def test_half_written_files_are_set_aside_and_told(scene, tmp_path):
 
 def test_a_finished_run_that_lost_a_result_file_writes_it_again(scene, tmp_path):
     out = tmp_path / "out"
-    run_job(job(scene), out, MagentaSegmenter(), progress=silent)
+    run_job(job(scene), out, [MagentaSegmenter()], progress=silent)
     wanted = (out / "fruit.coco.json").read_bytes()
     for share in (0.01, 0.5, 0.99):
         (out / "fruit.coco.json").write_bytes(wanted[: int(len(wanted) * share)])
         rest = MagentaSegmenter()
-        run_job(job(scene), out, rest, progress=silent)
+        run_job(job(scene), out, [rest], progress=silent)
         assert (out / "fruit.coco.json").read_bytes() == wanted
         assert rest.seen == 0
 
