@@ -70,23 +70,28 @@ def segment_all(batches: Iterable[Batch], models: Sequence[Segmenter]) -> Iterat
         finally:
             free.put(model)
 
+    feed, failure = iter(batches), None
     on_the_way: deque[tuple[Batch, Future[list[TileResult]]]] = deque()
     with ThreadPoolExecutor(len(models), thread_name_prefix="edgekit-model") as workers:
         try:
-            for batch in batches:
+            while True:
+                try:
+                    batch = next(feed, None)
+                except EdgekitError as error:  # the source or the disk failed: what was cut before is still good
+                    failure = error
+                    break
+                if batch is None:
+                    break
                 on_the_way.append((batch, workers.submit(segment, batch)))
                 if len(on_the_way) > len(models):
                     yield _finished(on_the_way)
-        except EdgekitError:  # the source or the disk failed: what was cut before is still good
-            while on_the_way:
-                yield _finished(on_the_way)
-            raise
-        else:
             while on_the_way:
                 yield _finished(on_the_way)
         finally:
             for _, future in on_the_way:
                 future.cancel()
+    if failure is not None:
+        raise failure
 
 
 def _finished(on_the_way: deque[tuple[Batch, Future[list[TileResult]]]]) -> Segmented:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgekit.contracts import Instances, TileSpec
-from edgekit.errors import SourceError
+from edgekit.errors import ModelError, SourceError
 from edgekit.runtime.ahead import ahead
 from edgekit.runtime.annotate import LARGEST_PX, LINE_PX, Row, annotated, picture_shrink
 from edgekit.runtime.memory import peak_rss_mb
@@ -101,7 +101,7 @@ class Numbered:
     def segment(self, tiles):
         time.sleep(0.02 / (1 + int(tiles[0, 0, 0, 0])))
         if tiles[0, 0, 0, 0] == 7:
-            raise ValueError("seven")
+            raise ModelError("seven")
         return [int(tile[0, 0, 0]) for tile in tiles]
 
     def close(self):
@@ -122,7 +122,7 @@ def test_results_keep_the_order_of_the_batches(copies):
 @pytest.mark.parametrize("copies", [1, 3])
 def test_an_error_of_the_model_comes_after_the_results_before_it(copies):
     found = []
-    with pytest.raises(ValueError, match="seven"):
+    with pytest.raises(ModelError, match="seven"):
         found.extend(results for _, results in segment_all(numbered(20), [Numbered() for _ in range(copies)]))
     assert found == [[number] for number in range(7)]
     assert not threads()
