@@ -1,0 +1,136 @@
+"""Exported R-CNN graphs against torchvision's own forward, detection by detection.
+
+    python bench/export/rcnn_parity.py mask_rcnn --images FOLDER [--tiles 50] [--batch 4] [--precision fp16] [--json F]
+
+The model is untrained and made lively (edgekit/export/models/lively.py). Detections are matched by mask IoU; exempt,
+and counted, are scores within 1e-4 of the floor and rows at the cut to K. Black, white and noise tiles come last and
+are reported apart: on a uniform tile thousands of anchors tie, and which of them enter is nobody's to say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from rcnn_graphs import Case, Tiles, real_tiles, recipe_of, special_tiles
+from torchvision.models.detection import MaskRCNN
+
+from edgekit.contracts import Instances, MaskCrop, ModelInfo, TileResult
+from edgekit.export.parity import compare, match
+from edgekit.export.rcnn_reference import ReferenceRows, reference_rows
+from edgekit.segment.rows import Outputs, decode_rows
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One group of tiles."""
+
+    tiles: int
+    reference: int
+    graph: int
+    matched: int
+    unmatched: int
+    exempt: int
+    worst_mask_iou: float | None
+    median_mask_iou: float | None
+    box_px: float | None
+    score: float | None
+    mask_255: float | None
+    """Largest difference of a mask value in its own frame, in 255ths; rounding to uint8 alone gives 0.5."""
+    rows_a_tile: tuple[int, int, int]
+    """Least, median, most."""
+    over_the_limit: int
+    """Tiles with more than K candidates."""
+    flags: dict[int, int]
+    mask_logit_deviation: float | None
+    """Spread of the masks' logits, over pixels and detections."""
+
+
+def main() -> None:
+    args = arguments()
+    recipe = recipe_of(
+        args.recipe, inner_size_px=args.inner, batch=args.batch, proposals=args.proposals, precision=args.precision
+    )
+    case = Case(recipe, args.seed, args.threads)
+    torch.set_num_threads(args.threads)
+    model, graph = case.model(), case.graph(args.target)
+    info = ModelInfo.from_metadata({entry.key: entry.value for entry in graph.metadata_props})
+    session = case.session(graph)
+    report = {"recipe": asdict(recipe), "target": args.target, "seed": args.seed}
+    groups = {"real": real_tiles(args.images, args.tiles, recipe.tile_size_px)}
+    special = special_tiles(recipe.tile_size_px)[:, None]
+    groups |= dict(zip(("black", "white", "noise"), special, strict=True))
+    for name, tiles in groups.items():
+        figures = measure(model, session, tiles, info)
+        report[name] = asdict(figures)
+        print(f"{args.recipe} {args.target} {recipe.precision} batch {recipe.batch}, {name}: {figures}", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1))
+
+
+def measure(model: MaskRCNN, session, tiles: Tiles, info: ModelInfo) -> Figures:  # noqa: ANN001
+    """Run both on the same tiles; the last batch is filled up with black."""
+    outputs = run(session, tiles, info.batch)
+    references = [reference_rows(model, tile) for tile in tiles]
+    theirs = [result_of(rows) for rows in references]
+    ours = [decode_rows(outputs, index, info) for index in range(len(tiles))]
+    report = compare(theirs, ours, info=info, threshold=0.5)
+    values = [
+        np.abs(rows.masks[i] * 255.0 - outputs["masks"][index, j]).max()
+        for index, (rows, a, b) in enumerate(zip(references, theirs, ours, strict=True))
+        for i, j, _ in match(a.instances, b.instances)
+    ]
+    counts = sorted(len(result.instances) for result in ours)
+    flags = [int(result.flags) for result in ours]
+    return Figures(
+        len(tiles), report.reference, report.candidate, report.matched, report.unmatched, report.exempt,
+        report.worst_iou, report.median_iou, report.box_difference_px, report.score_difference,
+        float(max(values)) if values else None,
+        (counts[0], counts[len(counts) // 2], counts[-1]),
+        sum(result.cut_to_limit for result in ours),
+        {flag: flags.count(flag) for flag in set(flags)},
+        logit_deviation(references),
+    )  # fmt: skip
+
+
+def run(session, tiles: Tiles, batch: int) -> Outputs:  # noqa: ANN001
+    filled = np.concatenate([tiles, np.zeros((-len(tiles) % batch, *tiles.shape[1:]), np.uint8)])
+    names = [item.name for item in session.get_outputs()]
+    calls = [session.run(None, {"tiles": filled[start : start + batch]}) for start in range(0, len(filled), batch)]
+    return {name: np.concatenate([call[index] for call in calls]) for index, name in enumerate(names)}
+
+
+def result_of(rows: ReferenceRows) -> TileResult:
+    masks = tuple(MaskCrop(plane, 0, 0) for plane in rows.planes)
+    return TileResult(Instances(rows.boxes, rows.scores, rows.labels, masks), len(masks))
+
+
+def logit_deviation(references: list[ReferenceRows]) -> float | None:
+    """Of all mask pixels; probabilities that float32 rounds to 0 or 1 are left out."""
+    values = np.concatenate([rows.masks.ravel() for rows in references]).astype(np.float64)
+    values = values[(values > 0) & (values < 1)]
+    return float(np.log(values / (1 - values)).std()) if len(values) else None
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", choices=("mask_rcnn", "ms_rcnn", "mask_rcnn_sw"))
+    parser.add_argument("--images", type=Path, required=True)
+    parser.add_argument("--tiles", type=int, default=50)
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--inner", type=int)
+    parser.add_argument("--proposals", type=int)
+    parser.add_argument("--precision", choices=("fp32", "fp16"))
+    parser.add_argument("--target", choices=("cpu", "tensorrt"), default="cpu")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Time of one tile: the exported graph against torchvision eager and torchvision's own ONNX export, paired.
+
+    python bench/export/rcnn_speed.py mask_rcnn --images FOLDER [--rounds 10] [--inner 800] [--json F]
+
+Every round runs each of them on the same tile, in changing order; the ratio is taken within the round, so that what
+slows the machine slows all. Reported are the median and the quartiles of the ratios. The number of detections is
+printed, since masks are a good part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from rcnn_graphs import Case, Tiles, real_tiles, recipe_of
+from torchvision.models.detection import MaskRCNN
+
+Run = Callable[[Tiles], object]
+OURS = "edgekit"
+
+
+def main() -> None:
+    args = arguments()
+    torch.set_num_threads(args.threads)
+    case = Case(recipe_of(args.recipe, inner_size_px=args.inner, proposals=args.proposals), args.seed, args.threads)
+    model = case.model()
+    session = case.session(case.graph("cpu"))
+    contenders: dict[str, Run] = {
+        OURS: lambda tile: session.run(None, {"tiles": tile[None]}),
+        "torchvision eager": lambda tile: eager(model, tile),
+    }
+    with TemporaryDirectory() as folder:
+        if not args.without_peer_export:
+            contenders["torchvision ONNX export"] = peer_export(model, case, Path(folder))
+        tiles = real_tiles(args.images, args.rounds, case.recipe.tile_size_px)
+        for run in contenders.values():
+            run(tiles[0])
+        seconds = {name: np.zeros(len(tiles)) for name in contenders}
+        for number, tile in enumerate(tiles):
+            for name in np.roll(list(contenders), number):
+                start = time.perf_counter()
+                contenders[name](tile)
+                seconds[name][number] = time.perf_counter() - start
+    rows = [int(session.run(["count"], {"tiles": tile[None]})[0][0]) for tile in tiles]
+    print(f"{args.recipe} inner {case.recipe.inner_size_px}, {args.threads} threads, rows a tile {rows}")
+    report: dict[str, object] = {"recipe": args.recipe, "threads": args.threads, "rows": rows}
+    for name, values in seconds.items():
+        ratios = values / seconds[OURS]
+        low, middle, high = np.percentile(ratios, (25, 50, 75))
+        print(f"{name:26} median {np.median(values):.3f} s   of {OURS}: {middle:.2f} ({low:.2f} to {high:.2f})")
+        report[name] = {"seconds": values.tolist(), "ratio": [low, middle, high]}
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1))
+
+
+def eager(model: MaskRCNN, tile: Tiles) -> object:
+    with torch.no_grad():
+        return model([torch.from_numpy(tile).permute(2, 0, 1) / 255.0])
+
+
+def peer_export(model: MaskRCNN, case: Case, folder: Path) -> Run:
+    """torchvision's documented export: the whole model, one picture in, masks pasted inside."""
+    path = folder / "peer.onnx"
+    size = case.recipe.tile_size_px
+    picture = torch.rand(3, size, size)
+    torch.onnx.export(model, ([picture],), path, dynamo=False, opset_version=17, input_names=["image"])
+    session = case.session(path)
+
+    def run(tile: Tiles) -> object:
+        image = np.ascontiguousarray(tile.transpose(2, 0, 1), np.float32) / 255.0
+        return session.run(None, {"image": image})
+
+    return run
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", choices=("mask_rcnn", "ms_rcnn", "mask_rcnn_sw"))
+    parser.add_argument("--images", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--inner", type=int)
+    parser.add_argument("--proposals", type=int)
+    parser.add_argument("--without-peer-export", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
