@@ -189,10 +189,10 @@ def _part(node: Any) -> str:
     for entry in node.metadata_props:
         if entry.key.endswith("name_scopes"):
             scopes = [scope.strip(" '\"") for scope in entry.value.strip("[]").split(",")]
-            named = [scope for scope in scopes if scope]
+            named: list[str] = [scope for scope in scopes if scope]
             if named:
                 return named[0].split(".")[0]
-    scopes = [scope for scope in node.name.split("/") if scope]
+    scopes = [scope for scope in str(node.name).split("/") if scope]
     return scopes[0] if len(scopes) > 1 else "(no scope)"
 
 

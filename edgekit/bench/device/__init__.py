@@ -1,0 +1,1 @@
+"""What the device spends: power, energy, memory, temperature, clocks, throttling."""

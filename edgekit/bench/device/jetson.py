@@ -1,0 +1,156 @@
+"""A Jetson: sysfs for power, temperature and clocks, nvpmodel for the mode, tegrastats where sysfs does not tell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+from edgekit.bench.device.readings import Reading
+from edgekit.bench.device.tegrastats import INPUT_RAILS, SUMMED_RAILS, TegraLine, parse_tegrastats
+
+_MODE = re.compile(r"NV Power Mode:\s*(\S+)")
+_ZONES = ("gpu-thermal", "gpu-therm", "GPU-therm", "tj-thermal", "CPU-therm", "cpu-thermal")
+"""Thermal zones that matter, the best first; their names changed from JetPack 4 to 7."""
+
+
+def parse_nvpmodel(text: str) -> str | None:
+    """Name of the power mode in the output of `nvpmodel -q`; None where it names none.
+
+    The name and not the number: numbers mean different modes on different modules.
+    """
+    found = _MODE.search(text)
+    return found[1].removeprefix("MODE_") if found else None
+
+
+def read_rails(root: Path) -> dict[str, float]:
+    """Power of every labelled INA3221 rail, watts, from hwmon (JetPack 5 on) or the iio driver (JetPack 4).
+
+    Args:
+        root: the file system's root; for tests.
+    """
+    rails: dict[str, float] = {}
+    for label in sorted(root.glob("sys/bus/i2c/drivers/ina3221*/*/hwmon/hwmon*/in*_label")):
+        number = re.sub(r"\D", "", label.name)
+        volts, amperes = (_number(label.with_name(f"{kind}{number}_input")) for kind in ("in", "curr"))
+        name = label.read_text().strip()
+        if volts is not None and amperes is not None and name.lower() != "sum of shunt voltages":
+            rails[name] = volts * amperes / 1e6
+    for label in sorted(root.glob("sys/bus/i2c/drivers/ina3221x/*/iio:device*/rail_name_*")):
+        milliwatts = _number(label.with_name(f"in_power{label.name.rsplit('_', 1)[1]}_input"))
+        if milliwatts is not None:
+            rails[label.read_text().strip()] = milliwatts / 1e3
+    return rails
+
+
+def board_power_w(rails: dict[str, float]) -> float | None:
+    """Power of the board from its rails: the input rail, or the sum of those that feed it."""
+    return TegraLine(None, None, None, (), (), None, None, {}, rails).board_w
+
+
+def read_temperature_c(root: Path) -> float | None:
+    """The GPU's zone, or the next best; None where no zone is known."""
+    zones = {}
+    for zone in root.glob("sys/class/thermal/thermal_zone*"):
+        millidegrees = _number(zone / "temp")
+        if millidegrees is not None and millidegrees > -100_000:
+            zones[(zone / "type").read_text().strip()] = millidegrees / 1e3
+    return next((zones[name] for name in _ZONES if name in zones), None)
+
+
+def read_gpu_clock_mhz(root: Path) -> float | None:
+    """The GPU's clock from devfreq; its folder is named after the chip's address and driver."""
+    for pattern in ("*.gpu", "*.gv11b", "*.gp10b", "*.gm20b", "*.ga10b", "gpu*"):
+        for folder in sorted(root.glob(f"sys/class/devfreq/{pattern}")):
+            hertz = _number(folder / "cur_freq")
+            if hertz is not None:
+                return hertz / 1e6
+    return None
+
+
+def read_throttling(root: Path) -> tuple[str, ...]:
+    """Over-current alarms that have fired and cooling devices that are active on the GPU or the processor."""
+    counters = sorted(root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt"))
+    reasons = [f"over-current ({file.name.split('_')[0]})" for file in counters if (_number(file) or 0) > 0]
+    for device in sorted(root.glob("sys/class/thermal/cooling_device*")):
+        kind = (device / "type").read_text().strip() if (device / "type").is_file() else ""
+        if "throttle" in kind.lower() and (_number(device / "cur_state") or 0) > 0:
+            reasons.append(f"thermal ({kind})")
+    return tuple(reasons)
+
+
+class JetsonProbe:
+    """The board that edgekit runs on.
+
+    Args:
+        model: name of the board, from the device tree.
+        root: the file system's root; for tests.
+    """
+
+    source = "sysfs"
+    period_s = 0.1
+
+    def __init__(self, model: str, *, root: Path = Path("/")) -> None:
+        self.name, self._root = model, root
+        self.missing: dict[str, str] = {}
+        self.power_mode = self._mode()
+        self._process = psutil.Process()
+        if board_power_w(read_rails(root)) is None:
+            reason = f"no rail of {', '.join(INPUT_RAILS)} (or of {' + '.join(sorted(SUMMED_RAILS[0]))}) is readable"
+            self.missing |= {"power": reason, "energy": reason}
+        for quantity, value in (("temperature", read_temperature_c(root)), ("clock", read_gpu_clock_mhz(root))):
+            if value is None:
+                self.missing[quantity] = "sysfs does not show it on this board"
+        self.missing["device memory"] = "host and GPU share one memory on a Jetson"
+
+    def read(self) -> Reading:
+        """One reading, now."""
+        return Reading(
+            time.monotonic(), board_power_w(read_rails(self._root)), None, self._process.memory_info().rss / 2**20,
+            read_temperature_c(self._root), read_gpu_clock_mhz(self._root), self._load(), read_throttling(self._root),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _load(self) -> float | None:
+        for pattern in (
+            "sys/devices/gpu.0/load",
+            "sys/devices/platform/*gpu*/load",
+            "sys/devices/platform/bus@0/*gpu/load",
+        ):
+            for file in self._root.glob(pattern):
+                value = _number(file)
+                if value is not None:
+                    return value / 1000
+        return None
+
+    def _mode(self) -> str | None:
+        try:
+            answer = subprocess.run(["nvpmodel", "-q"], capture_output=True, text=True, timeout=5, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            self.missing["power mode"] = "nvpmodel is not there or does not answer"
+            return None
+        return parse_nvpmodel(answer.stdout)
+
+
+def tegrastats_reading(line: str, time_s: float) -> Reading | None:
+    """A reading from a line of tegrastats; None where it is no such line."""
+    parsed = parse_tegrastats(line)
+    if parsed is None:
+        return None
+    warm = parsed.temperatures_c
+    return Reading(
+        time_s, parsed.board_w, None, None,
+        next((warm[name] for name in ("gpu", "tj", "cpu") if name in warm), None), parsed.gpu_mhz, parsed.gpu_load,
+    )  # fmt: skip
+
+
+def _number(file: Path) -> float | None:
+    try:
+        return float(file.read_text())
+    except (OSError, ValueError):
+        return None
