@@ -135,10 +135,10 @@ def read_pool(path: Path) -> Pool:
         cells = list(csv.DictReader(file))
     names = [f"{cell['tile']} {cell['label']}" if cell["label"] else "" for cell in cells]
     known = {name: number for number, name in enumerate(sorted(set(names) - {""}))}
-    tile_labels = np.zeros(len(pairs.tile_names))
-    tile_labels[pairs.tile_codes] = [float(cell["labels"]) for cell in cells]
+    tile_labels = np.zeros(pairs.by_tile.number)
+    tile_labels[pairs.by_tile.codes] = [float(cell["labels"]) for cell in cells]
     label = np.array([known.get(name, -1) for name in names], np.intp)
-    return Pool(pairs.confidence, pairs.iou, pairs.tile_codes, label, tile_labels)
+    return Pool(pairs.confidence, pairs.iou, pairs.by_tile.codes, label, tile_labels)
 
 
 def _rms(errors: Floats) -> float:

@@ -17,10 +17,10 @@ from itertools import product
 import numpy as np
 from simulate import SD_X, Cell, draw_independent, draw_tiles, tile_sums
 
-from edgekit.calibration.bootstrap import bootstrap_tiles, draw_weights
-from edgekit.calibration.clusters import tile_estimate
+from edgekit.calibration.bootstrap import bootstrap_units, draw_weights
+from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate
-from edgekit.calibration.moments import TileSums
+from edgekit.calibration.moments import GroupSums
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.regression import fit_line, solve
 from edgekit.calibration.sigma import sigma_closed_form
@@ -97,14 +97,14 @@ def study_tiles(cell: Cell, tiles: int, sessions: int, draws: int, seed: int) ->
     return summarise(cell, tiles, chunks)
 
 
-def bounds_of(sums: TileSums, target: float, weights: Floats, seen_range: tuple[Floats, Floats]) -> dict[str, Bounds]:
+def bounds_of(sums: GroupSums, target: float, weights: Floats, seen_range: tuple[Floats, Floats]) -> dict[str, Bounds]:
     """Intervals by procedure; `issued` holds 1 where edgekit would set a threshold."""
     total = sums.total()
     x_th, sigma = solve(fit_line(total), target), sigma_closed_form(total, target)
     fieller = fieller_bounds(independent_estimate(total), target)
-    tile_fieller = fieller_bounds(tile_estimate(sums), target)
-    bootstrap = bootstrap_tiles(sums, target, weights).bounds
-    parts = (fieller, tile_fieller, bootstrap)
+    unit_fieller = fieller_bounds(unit_estimate(sums), target)
+    bootstrap = bootstrap_units(sums, target, weights).bounds
+    parts = (fieller, unit_fieller, bootstrap)
     acted = Bounds(np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0))
     older = Bounds(np.minimum(fieller.low, bootstrap.low), np.maximum(fieller.high, bootstrap.high))
     low, high = seen_range
@@ -112,10 +112,10 @@ def bounds_of(sums: TileSums, target: float, weights: Floats, seen_range: tuple[
     issued = (acted.bounded & placed).astype(np.float64)
     return {
         "sigma": Bounds(x_th - 1.96 * sigma, x_th + 1.96 * sigma),
-        "fieller": fieller,
+        "Fieller": fieller,
         "bootstrap": bootstrap,
         "wider of the two": older,
-        "tile fieller": tile_fieller,
+        "unit Fieller": unit_fieller,
         "acted": acted,
         "issued": Bounds(issued, issued),
     }

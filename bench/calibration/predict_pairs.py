@@ -3,7 +3,7 @@
     python bench/calibration/predict_pairs.py MODEL.onnx SET --out pairs.csv
 
 SET is a folder with `images/` and `instances.json` (COCO). Pictures larger than a tile are cut without overlap, and
-labels are cut with them. Columns: confidence, iou, tile, picture, label (id of the best label, empty where
+labels are cut with them. Columns: confidence, iou, tile, unit (the picture), label (id of the best label, empty where
 there is none), labels (number of labels in the tile).
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
     labels = read_coco(arguments.set / "instances.json", images=arguments.set / "images")
     with arguments.out.open("w", newline="") as file:
         table = csv.writer(file)
-        table.writerow(["confidence", "iou", "tile", "picture", "label", "labels"])
+        table.writerow(["confidence", "iou", "tile", "unit", "label", "labels"])
         for picture in labels.pictures:
             table.writerows(pairs_of_picture(segmenter, picture, arguments.set / "images", arguments.long_side))
     print(arguments.out)

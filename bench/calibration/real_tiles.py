@@ -23,7 +23,7 @@ from simulate import Cell
 
 from edgekit.calibration import CalibrationRefused, FitSettings, Pairs, fit_threshold
 from edgekit.calibration.bootstrap import draw_weights
-from edgekit.calibration.moments import TileSums, moments_of, sums_by_tile
+from edgekit.calibration.moments import GroupSums, moments_of, sums_by
 from edgekit.calibration.regression import fit_line, solve
 from edgekit.calibration.table import read_pairs
 
@@ -65,18 +65,18 @@ def main() -> None:
 
 def study(pairs: Pairs, iou_target: float, tiles: int, sessions: int, draws: int):  # noqa: ANN201
     """Coverage of the threshold of all tiles by sessions of some of them."""
-    sums = sums_by_tile(pairs)
+    sums = sums_by(pairs, pairs.by_tile)
     moments = moments_of(pairs.confidence, pairs.iou)
     truth = float(solve(fit_line(moments), iou_target))
     rng, weights, chunks = np.random.default_rng(tiles), draw_weights(tiles, draws, 0), []
     for start in range(0, sessions, CHUNK):
         size = min(CHUNK, sessions - start)
-        drawn = np.moveaxis(sums.sums[:, rng.integers(0, sums.tiles, (size, tiles))], 0, 1)
-        session = TileSums(np.full(size, sums.centre_x), np.full(size, sums.centre_y), drawn)
+        drawn = np.moveaxis(sums.sums[:, rng.integers(0, sums.groups, (size, tiles))], 0, 1)
+        session = GroupSums(np.full(size, sums.centre_x), np.full(size, sums.centre_y), drawn)
         ends = (np.full(size, pairs.confidence.min()), np.full(size, pairs.confidence.max()))
         chunks.append(bounds_of(session, iou_target, weights, ends))
     cell = RealCell(
-        round(len(pairs) / sums.tiles * tiles), float(np.corrcoef(pairs.confidence, pairs.iou)[0, 1]), 0.0, truth
+        round(len(pairs) / sums.groups * tiles), float(np.corrcoef(pairs.confidence, pairs.iou)[0, 1]), 0.0, truth
     )
     return summarise(cell, tiles, chunks)
 
@@ -106,15 +106,15 @@ def half_splits(
         except CalibrationRefused:
             refused += 1
             continue
-        error = np.hypot(a.uncertainty.sigma_tiles, b.uncertainty.sigma_tiles)
+        error = np.hypot(a.uncertainty.sigma_units, b.uncertainty.sigma_units)
         agree += bool(abs(a.threshold - b.threshold) <= 1.96 * error)
     return HalvesResult(splits, refused, agree, agree / max(splits - refused, 1))
 
 
 def read_pictures(path: Path, pattern: re.Pattern[str]) -> np.typing.NDArray[np.str_]:
-    """The column `picture` of the table, or the part of it that the pattern names."""
+    """The column `unit` of the table, or the part of it that the pattern names."""
     with path.open(newline="") as file:
-        names = [row["picture"] for row in csv.DictReader(file)]
+        names = [row["unit"] for row in csv.DictReader(file)]
     return np.array([pattern.match(name).group(1) for name in names])
 
 

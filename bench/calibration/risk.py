@@ -98,7 +98,7 @@ def threshold_of(pairs: Pairs, design: Design) -> float:
     """The controlled threshold, NaN where it is refused."""
     try:
         return control_risk(
-            pairs, IOU_TARGET, good_share=design.wanted, delta=design.delta, by_tile=design.by_tile
+            pairs, IOU_TARGET, good_share=design.wanted, delta=design.delta, by_unit=design.by_tile
         ).threshold
     except CalibrationRefused:
         return float("nan")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.calibration.moments import TileSums
+from edgekit.calibration.moments import GroupSums
 from edgekit.calibration.pairs import Floats
 
 MEAN_X, SD_X, SLOPE, MEAN_Y = 0.5, 0.15, 0.8, 0.6
@@ -63,9 +63,9 @@ def draw_tiles(
     return x, MEAN_Y + SLOPE * (x - MEAN_X) + cell.residual_sd * correlated(alike), seen
 
 
-def tile_sums(x: Floats, y: Floats, seen: Floats) -> TileSums:
+def tile_sums(x: Floats, y: Floats, seen: Floats) -> GroupSums:
     """Sums of simulated tiles; the last axis of x, y and seen is the pair within its tile."""
     u, v = (x - MEAN_X) * seen, (y - MEAN_Y) * seen
     sums = np.stack([(column).sum(axis=-1) for column in (seen, u, v, u * u, u * v, v * v)], axis=-2)
     leading = x.shape[:-2]
-    return TileSums(np.full(leading, MEAN_X), np.full(leading, MEAN_Y), sums)
+    return GroupSums(np.full(leading, MEAN_X), np.full(leading, MEAN_Y), sums)

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import f as f_distribution
 
-from edgekit.calibration.clusters import tile_estimate
+from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.fit import fit_threshold
-from edgekit.calibration.moments import sums_by_tile
+from edgekit.calibration.moments import sums_by
 from edgekit.calibration.pairs import Floats, Pairs
 from edgekit.calibration.refusal import CalibrationRefused
 from edgekit.calibration.results import ThresholdFit
@@ -23,7 +23,7 @@ from edgekit.calibration.settings import FitSettings
 from edgekit.errors import SettingsError
 
 TEST = (
-    "Wald F test that every band's line reaches the same IoU at the common threshold, errors by the delete-one-tile "
+    "Wald F test that every band's line reaches the same IoU at the common threshold, errors by the delete-one-unit "
     "jackknife within each band"
 )
 
@@ -98,22 +98,22 @@ def _fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings) -> T
 
 
 def _common_p(parts: list[Pairs], threshold: float, settings: FitSettings) -> float | None:
-    """p of equal expected IoU at the common threshold; bands with too few pairs or tiles stay out."""
-    values, variances, tiles = [], [], []
+    """p of equal expected IoU at the common threshold; bands with too few pairs or units stay out."""
+    values, variances, units = [], [], []
     for part in parts:
-        if len(part) < settings.min_pairs or len(part.tile_names) < settings.min_tiles or np.ptp(part.confidence) == 0:
+        if len(part) < settings.min_pairs or part.by_unit.number < settings.min_units or np.ptp(part.confidence) == 0:
             continue
-        estimate = tile_estimate(sums_by_tile(part))
+        estimate = unit_estimate(sums_by(part, part.by_unit))
         away = threshold - float(estimate.centre_x)
         values.append(float(estimate.value) + float(estimate.slope) * away)
         variances.append(float(estimate.var_value + 2 * away * estimate.cov + away**2 * estimate.var_slope))
-        tiles.append(len(part.tile_names))
+        units.append(part.by_unit.number)
     if len(values) < 2 or min(variances) <= 0:
         return None
     weights = 1 / np.array(variances)
     common = np.average(values, weights=weights)
     statistic = float(np.sum(weights * (np.array(values) - common) ** 2)) / (len(values) - 1)
-    return float(f_distribution.sf(statistic, len(values) - 1, min(tiles) - 1))
+    return float(f_distribution.sf(statistic, len(values) - 1, min(units) - 1))
 
 
 def _spread(fits: list[ThresholdFit]) -> float:
@@ -121,7 +121,7 @@ def _spread(fits: list[ThresholdFit]) -> float:
     if len(fits) < 2:
         return 0.0
     thresholds: Floats = np.array([fit.threshold for fit in fits])
-    weights = np.array([1 / fit.uncertainty.sigma_tiles**2 for fit in fits])
+    weights = np.array([1 / fit.uncertainty.sigma_units**2 for fit in fits])
     q = np.sum(weights * (thresholds - np.average(thresholds, weights=weights)) ** 2)
     scale = weights.sum() - np.sum(weights**2) / weights.sum()
     return float(np.sqrt(max((q - (len(fits) - 1)) / scale, 0.0)))
@@ -131,10 +131,10 @@ def _band(
     part: Pairs, fit: ThresholdFit | CalibrationRefused, ends: tuple[float, float], common: float, spread: float
 ) -> BandFit:
     top, bottom = ends
-    size = (len(part), len(part.tile_names))
+    size = (len(part), part.by_tile.number)
     if isinstance(fit, CalibrationRefused):
         return BandFit(top, bottom, *size, None, None, str(fit), common, 0.0)
-    sigma = fit.uncertainty.sigma_tiles
+    sigma = fit.uncertainty.sigma_units
     weight = spread**2 / (spread**2 + sigma**2) if spread > 0 else 0.0
     threshold = weight * fit.threshold + (1 - weight) * common
     return BandFit(top, bottom, *size, fit.threshold, sigma, None, threshold, weight)

@@ -1,4 +1,4 @@
-"""Bootstrap over tiles: whole tiles are drawn with replacement, and the interval is bias-corrected and accelerated."""
+"""Bootstrap over units (tiles, or pictures): drawn whole, with replacement; the interval is bias-corrected (BCa)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from edgekit.calibration.fieller import Bounds
-from edgekit.calibration.moments import TileSums
+from edgekit.calibration.moments import GroupSums
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.regression import fit_line, solve
 
 
 @dataclass(frozen=True)
-class TileBootstrap:
-    """What drawing the tiles anew says of the threshold."""
+class UnitBootstrap:
+    """What drawing the units anew says of the threshold."""
 
     bounds: Bounds
     sigma: Floats
@@ -24,17 +24,17 @@ class TileBootstrap:
     """Share of the draws without a rising line, which have no threshold."""
 
 
-def draw_weights(tiles: int, draws: int, seed: int) -> Floats:
-    """How often each tile comes up in each draw: draws x tiles, the same for the same seed."""
+def draw_weights(units: int, draws: int, seed: int) -> Floats:
+    """How often each unit comes up in each draw: draws x units, the same for the same seed."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(tiles, np.full(tiles, 1 / tiles), size=draws).astype(np.float64)
+    return rng.multinomial(units, np.full(units, 1 / units), size=draws).astype(np.float64)
 
 
-def bootstrap_tiles(sums: TileSums, iou_target: float, weights: Floats, level: float = 0.95) -> TileBootstrap:
-    """BCa interval of x_th over draws of tiles (B. Efron, 1987).
+def bootstrap_units(sums: GroupSums, iou_target: float, weights: Floats, level: float = 0.95) -> UnitBootstrap:
+    """BCa interval of x_th over draws of units (B. Efron, 1987).
 
     The ends are the quantiles at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z0 from the share of draws below x_th, a from
-    the skewness of the thresholds with one tile left out. Draws whose line does not rise have no threshold; where they
+    the skewness of the thresholds with one unit left out. Draws whose line does not rise have no threshold; where they
     are half of (1 - level) or more, the interval is unbounded.
     """
     line = fit_line(sums.total())
@@ -56,7 +56,7 @@ def bootstrap_tiles(sums: TileSums, iou_target: float, weights: Floats, level: f
         centred = np.where(found, drawn - np.where(found, drawn, 0).sum(axis=-1, keepdims=True) / kept[..., None], 0)
         sigma = np.sqrt((centred**2).sum(axis=-1) / (kept - 1))
     solid = lost < (1 - level) / 2
-    return TileBootstrap(Bounds(*(np.where(solid, end, np.nan) for end in ends)), sigma, lost)
+    return UnitBootstrap(Bounds(*(np.where(solid, end, np.nan) for end in ends)), sigma, lost)
 
 
 def _quantile(drawn: Floats, kept: Floats, share: Floats) -> Floats:

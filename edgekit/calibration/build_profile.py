@@ -72,6 +72,7 @@ def build_profile(
             b1=fit.b1,
             n=fit.n,
             tiles=fit.tiles,
+            units=fit.units,
             r=fit.r,
             r_squared=fit.r_squared,
             r_interval=tuple(fit.r_interval or ()),
@@ -92,10 +93,10 @@ def _uncertainty(fit: ThresholdFit, level: float) -> ProfileUncertainty:
     return ProfileUncertainty(
         level=level,
         sigma=error.sigma,
-        sigma_tiles=error.sigma_tiles,
+        sigma_units=error.sigma_units,
         interval=tuple(error.acted),
         fieller=tuple(error.fieller),
-        tile_fieller=tuple(error.tile_fieller),
+        unit_fieller=tuple(error.unit_fieller),
         bootstrap=tuple(error.bootstrap),
     )
 

@@ -36,7 +36,7 @@ def compare_seasons(last: Profile, this: Profile, *, alpha: float = 0.05) -> Sea
     Profiles of different models or IoU targets are never comparable: their verdict is "recalibrate".
     """
     difference = this.threshold - last.threshold
-    sigma = math.hypot(last.uncertainty.sigma_tiles, this.uncertainty.sigma_tiles)
+    sigma = math.hypot(last.uncertainty.sigma_units, this.uncertainty.sigma_units)
     z = difference / sigma if sigma > 0 else math.copysign(math.inf, difference) if difference else 0.0
     p_value = 2 * float(ndtr(-abs(z)))
     low, high = this.uncertainty.interval

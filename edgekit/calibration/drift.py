@@ -129,11 +129,11 @@ class DriftMonitor:
 
 def reference_of(pairs: Pairs) -> ConfidenceReference | None:
     """The distribution of the confidences of the labelled tiles; None with fewer than two tiles."""
-    if len(pairs.tile_names) < 2:
+    if pairs.by_tile.number < 2:
         return None
     edges = tuple(float(edge) for edge in np.quantile(pairs.confidence, np.linspace(0, 1, BINS + 1)))
     figures = np.array(
-        [_tile_figures(pairs.confidence[pairs.tile_codes == code], edges) for code in range(len(pairs.tile_names))]
+        [_tile_figures(pairs.confidence[pairs.by_tile.codes == code], edges) for code in range(pairs.by_tile.number)]
     )
     means, errors = figures.mean(axis=0), figures.std(axis=0, ddof=1) / np.sqrt(len(figures))
     return ConfidenceReference(

@@ -56,6 +56,14 @@ def independent_estimate(moments: Moments) -> LineEstimate:
     return LineEstimate(moments.mean_x, moments.mean_y, slope, var_value, zero, var_slope, df)
 
 
+def sigma_of(estimate: LineEstimate, iou_target: float) -> Floats:
+    """First-order standard deviation of x_th: sqrt(var of the line at x_th) / |b1|."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = (iou_target - estimate.value) / estimate.slope
+        variance = estimate.var_value + 2 * u * estimate.cov + u * u * estimate.var_slope
+        return np.sqrt(np.maximum(variance, 0.0)) / np.abs(estimate.slope)
+
+
 def fieller_bounds(estimate: LineEstimate, iou_target: float, level: float = 0.95) -> Bounds:
     """The interval of x_th: all u = x - centre_x with (d - b1 u)^2 <= t^2 (var_a + 2 u cov + u^2 var_b1), d = y_th - a.
 

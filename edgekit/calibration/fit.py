@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.calibration.bootstrap import TileBootstrap, bootstrap_tiles, draw_weights
+from edgekit.calibration.bootstrap import UnitBootstrap, bootstrap_units, draw_weights
 from edgekit.calibration.checks import LineChecks, check_line
-from edgekit.calibration.clusters import tile_estimate
+from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.correlation import correlation_p_value, fisher_interval
-from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate
+from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate, sigma_of
 from edgekit.calibration.gates import (
     require_acted_interval,
     require_fair_pairs,
@@ -19,7 +19,7 @@ from edgekit.calibration.gates import (
     require_rising_line,
 )
 from edgekit.calibration.influence import TileInfluence, influence_of_tiles, suspect_rows
-from edgekit.calibration.moments import Moments, TileSums, moments_of, sums_by_tile
+from edgekit.calibration.moments import GroupSums, Moments, moments_of, sums_by
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.refusal import CalibrationRefused
 from edgekit.calibration.regression import fit_line, pearson_r, solve
@@ -43,7 +43,7 @@ class _Case:
     iou_target: float
     settings: FitSettings
     moments: Moments
-    sums: TileSums
+    sums: GroupSums
 
     @property
     def threshold(self) -> float:
@@ -68,7 +68,7 @@ def fit_threshold(pairs: Pairs, iou_target: float, *, settings: FitSettings | No
     require_fair_pairs(used, pairs, settings)
     moments = moments_of(used.confidence, used.iou)
     require_rising_line(used, moments)
-    case = _Case(pairs, used, iou_target, settings, moments, sums_by_tile(used))
+    case = _Case(pairs, used, iou_target, settings, moments, sums_by(used, used.by_unit))
     influence = influence_of_tiles(used, iou_target, settings)
     resampled = _bootstrap(case)
     bounds = _all_bounds(case, resampled)
@@ -106,33 +106,40 @@ def _used_pairs(pairs: Pairs, settings: FitSettings) -> Pairs:
     return used.select(~suspect_rows(used, settings)) if settings.leave_out_suspects else used
 
 
-def _bootstrap(case: _Case) -> TileBootstrap:
-    weights = draw_weights(case.sums.tiles, case.settings.draws, case.settings.seed)
-    return bootstrap_tiles(case.sums, case.iou_target, weights, case.settings.level)
+def _bootstrap(case: _Case) -> UnitBootstrap:
+    weights = draw_weights(case.sums.groups, case.settings.draws, case.settings.seed)
+    return bootstrap_units(case.sums, case.iou_target, weights, case.settings.level)
 
 
-def _all_bounds(case: _Case, resampled: TileBootstrap) -> dict[str, Bounds]:
+def _all_bounds(case: _Case, resampled: UnitBootstrap) -> dict[str, Bounds]:
     level = case.settings.level
     return {
         "fieller": fieller_bounds(independent_estimate(case.moments), case.iou_target, level),
-        "tile_fieller": fieller_bounds(tile_estimate(case.sums), case.iou_target, level),
+        "unit_fieller": fieller_bounds(unit_estimate(case.sums), case.iou_target, level),
         "bootstrap": resampled.bounds,
     }
 
 
-def _uncertainty(case: _Case, bounds: dict[str, Bounds], resampled: TileBootstrap) -> Uncertainty:
+def _uncertainty(case: _Case, bounds: dict[str, Bounds], resampled: UnitBootstrap) -> Uncertainty:
     sigma = float(sigma_closed_form(case.moments, case.iou_target))
     ends = {name: Interval(float(found.low), float(found.high)) for name, found in bounds.items()}
     return Uncertainty(
         sigma=sigma,
         sigma_propagated=float(sigma_by_propagation(case.moments, case.iou_target)),
-        sigma_tiles=float(resampled.sigma),
+        sigma_units=_sigma_units(case, resampled),
         paper=Interval(case.threshold - 1.96 * sigma, case.threshold + 1.96 * sigma),
         acted=Interval(min(end.low for end in ends.values()), max(end.high for end in ends.values())),
         fieller=ends["fieller"],
-        tile_fieller=ends["tile_fieller"],
+        unit_fieller=ends["unit_fieller"],
         bootstrap=ends["bootstrap"],
     )
+
+
+def _sigma_units(case: _Case, resampled: UnitBootstrap) -> float:
+    """The larger of two figures for the spread between units, each of which can be too small where units are few."""
+    units = case.sums.groups
+    by_jackknife = float(sigma_of(unit_estimate(case.sums), case.iou_target))
+    return max(by_jackknife, float(resampled.sigma) * float(np.sqrt(units / (units - 1))))
 
 
 def _result(case: _Case, uncertainty: Uncertainty, influence: tuple[TileInfluence, ...]) -> ThresholdFit:
@@ -148,7 +155,8 @@ def _result(case: _Case, uncertainty: Uncertainty, influence: tuple[TileInfluenc
         b0=float(line.b0),
         b1=float(line.b1),
         n=len(used),
-        tiles=len(used.tile_names),
+        tiles=used.by_tile.number,
+        units=used.by_unit.number,
         mean_confidence=float(moments.mean_x),
         var_confidence=float(moments.var_x),
         mean_iou=float(moments.mean_y),

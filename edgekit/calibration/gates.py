@@ -36,9 +36,10 @@ def require_fair_pairs(used: Pairs, given: Pairs, settings: FitSettings) -> None
         below = f", {len(given) - len(used)} more were left out" if len(given) > len(used) else ""
         what = f"{len(used)} pairs, at least {settings.min_pairs} are needed{below}"
         raise CalibrationRefused(Reason.TOO_FEW_PAIRS, what, mend="label more tiles")
-    tiles = len(used.tile_names)
-    if tiles < settings.min_tiles:
-        what = f"the pairs come from {tiles} tiles, at least {settings.min_tiles} are needed"
+    units = used.by_unit.number
+    if units < settings.min_units:
+        kind = "tiles" if used.unit is None else "pictures or stretches of row"
+        what = f"the pairs come from {units} {kind}, at least {settings.min_units} are needed"
         raise CalibrationRefused(Reason.TOO_FEW_TILES, what, mend="label more tiles, a few fruit in each are enough")
 
 
@@ -100,5 +101,6 @@ def _other_target(too_low: bool) -> str:
 
 
 def _tiles_by_count(pairs: Pairs) -> list[str]:
-    counts = np.bincount(pairs.tile_codes)
-    return [pairs.tile_names[i] for i in np.argsort(-counts, kind="stable")]
+    names, codes = pairs.by_tile
+    counts = np.bincount(codes)
+    return [names[i] for i in np.argsort(-counts, kind="stable")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from edgekit.calibration.moments import sums_by_tile
+from edgekit.calibration.moments import sums_by
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.regression import fit_line, solve
 from edgekit.calibration.settings import FitSettings
@@ -36,16 +36,17 @@ def suspect_rows(pairs: Pairs, settings: FitSettings) -> npt.NDArray[np.bool_]:
 
 def influence_of_tiles(pairs: Pairs, iou_target: float, settings: FitSettings) -> tuple[TileInfluence, ...]:
     """Every tile, the largest shift first; equal shifts in the order of names."""
-    sums = sums_by_tile(pairs)
+    sums = sums_by(pairs, pairs.by_tile)
     threshold = float(solve(fit_line(sums.total()), iou_target))
     line = fit_line(sums.without_each())
     without = np.where(line.b1 > 0, solve(line, iou_target), np.nan)
-    codes, tiles = pairs.tile_codes, len(pairs.tile_names)
+    names, codes = pairs.by_tile
+    tiles = len(names)
     counts = np.bincount(codes, minlength=tiles)
     suspects = np.bincount(codes, weights=suspect_rows(pairs, settings), minlength=tiles)
     rows = [
         TileInfluence(name, int(counts[i]), float(without[i]), threshold - float(without[i]), int(suspects[i]))
-        for i, name in enumerate(pairs.tile_names)
+        for i, name in enumerate(names)
     ]
     return tuple(sorted(rows, key=lambda row: (-_size(row.shift), row.tile)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.calibration.pairs import Floats, Pairs
+from edgekit.calibration.pairs import Floats, Grouping, Pairs
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class TileSums:
-    """Sums over each tile's pairs, about a common centre so that nothing cancels.
+class GroupSums:
+    """Sums over the pairs of each group (tile or unit), about a common centre so that nothing cancels.
 
-    The last axis is the tile; leading axes are sessions. Sums of tiles add up, which makes resampling tiles, and
+    The last axis is the group; leading axes are sessions. Sums of groups add up, which makes resampling groups, and
     leaving one out, a matter of small matrix products.
     """
 
@@ -36,11 +36,11 @@ class TileSums:
     """Shape of the leading axes."""
     centre_y: Floats
     sums: Floats
-    """... x 6 x tiles: n, sum u, sum v, sum uu, sum uv, sum vv, with u = x - centre_x and v = y - centre_y."""
+    """... x 6 x groups: n, sum u, sum v, sum uu, sum uv, sum vv, with u = x - centre_x and v = y - centre_y."""
 
     @property
-    def tiles(self) -> int:
-        """Number of tiles."""
+    def groups(self) -> int:
+        """Number of groups."""
         return int(self.sums.shape[-1])
 
     def total(self) -> Moments:
@@ -48,15 +48,15 @@ class TileSums:
         return self._moments(self.sums.sum(axis=-1))
 
     def without_each(self) -> Moments:
-        """Moments of all pairs but those of one tile; the last axis is the tile that was left out."""
-        return self._moments(self.sums.sum(axis=-1, keepdims=True) - self.sums, per_tile=True)
+        """Moments of all pairs but those of one group; the last axis is the group that was left out."""
+        return self._moments(self.sums.sum(axis=-1, keepdims=True) - self.sums, per_group=True)
 
     def weighted(self, weights: Floats) -> Moments:
-        """Moments where tile g counts weights[b, g] times; the last axis is the draw b."""
-        return self._moments(self.sums @ weights.T, per_tile=True)
+        """Moments where group g counts weights[b, g] times; the last axis is the draw b."""
+        return self._moments(self.sums @ weights.T, per_group=True)
 
-    def _moments(self, sums: Floats, *, per_tile: bool = False) -> Moments:
-        if per_tile:
+    def _moments(self, sums: Floats, *, per_group: bool = False) -> Moments:
+        if per_group:
             n, u, v, uu, uv, vv = np.moveaxis(sums, -2, 0)
             centre_x, centre_y = self.centre_x[..., None], self.centre_y[..., None]
         else:
@@ -75,13 +75,12 @@ def moments_of(x: Floats, y: Floats) -> Moments:
     return Moments(n, mean_x, mean_y, (u * u).mean(axis=-1), (v * v).mean(axis=-1), (u * v).mean(axis=-1))
 
 
-def sums_by_tile(pairs: Pairs) -> TileSums:
-    """Sums of every tile of `pairs`, in the order of `pairs.tile_names`."""
+def sums_by(pairs: Pairs, groups: Grouping) -> GroupSums:
+    """Sums of every group of `pairs`, in the order of `groups.names`."""
     centre_x, centre_y = np.mean(pairs.confidence), np.mean(pairs.iou)
     u, v = pairs.confidence - centre_x, pairs.iou - centre_y
-    tiles = len(pairs.tile_names)
     columns = (np.ones_like(u), u, v, u * u, u * v, v * v)
     sums: Floats = np.stack(
-        [np.bincount(pairs.tile_codes, weights=column, minlength=tiles) for column in columns]
+        [np.bincount(groups.codes, weights=column, minlength=groups.number) for column in columns]
     ).astype(np.float64)
-    return TileSums(np.asarray(centre_x), np.asarray(centre_y), sums)
+    return GroupSums(np.asarray(centre_x), np.asarray(centre_y), sums)

@@ -26,11 +26,13 @@ class TilePairs(NamedTuple):
 
 
 class TilePlace(NamedTuple):
-    """Where a tile's fruit hang, for thresholds by height."""
+    """Where a tile lies in its panorama."""
 
     y_px: int
     """Top edge of the tile in the panorama."""
     panorama_height_px: int
+    unit: str
+    """Stretch of row that it shares with tiles above and below, which see the same plants."""
 
 
 def pair_tile(
@@ -51,7 +53,7 @@ def pair_tile(
         labels: in tile pixels; crowds and ignored objects only take predictions out.
         class_numbers: the model's class of each label class (`labels.match_classes`), so that a prediction is
             only paired with labels of its class; None pairs any classes.
-        place: the tile's place in a panorama, to know the heights.
+        place: the tile's place in a panorama, to know heights and units.
     """
     solid = sorted((item for item in labels if not item.is_crowd and not item.ignore), key=_id_order)
     excluded = [item.mask for item in labels if item.is_crowd or item.ignore]
@@ -67,8 +69,9 @@ def pair_tile(
         kept.append(row)
     rows = np.array(kept, np.intp)
     height = None if place is None else _heights(predictions, rows, place)
+    unit = None if place is None else np.full(len(rows), place.unit)
     scores = np.clip(predictions.scores[rows].astype(np.float64), 0, 1)
-    pairs = Pairs(scores, np.array(best, np.float64), np.full(len(rows), name), height)
+    pairs = Pairs(scores, np.array(best, np.float64), np.full(len(rows), name), height, unit)
     return TilePairs(pairs, rows)
 
 

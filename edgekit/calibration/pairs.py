@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,26 @@ import numpy.typing as npt
 from edgekit.calibration.refusal import CalibrationRefused, Reason
 
 Floats = npt.NDArray[np.float64]
+
+
+class Grouping(NamedTuple):
+    """Pairs put into groups."""
+
+    names: tuple[str, ...]
+    """Of the groups that hold at least one pair, sorted."""
+    codes: npt.NDArray[np.intp]
+    """intp, n; position of each pair's group in `names`."""
+
+    @property
+    def number(self) -> int:
+        """Number of groups."""
+        return len(self.names)
+
+    @classmethod
+    def of(cls, column: npt.NDArray[np.str_]) -> Grouping:
+        """Groups of equal names."""
+        names, codes = np.unique(column, return_inverse=True)
+        return cls(tuple(str(name) for name in names), codes.astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +52,9 @@ class Pairs:
     """text, n; name of the tile. Predictions of one tile are not independent."""
     height: Floats | None = None
     """float64, n; where the fruit hangs, 0 at the top of the panorama and 1 at its bottom; None where unknown."""
+    unit: npt.NDArray[np.str_] | None = None
+    """text, n; what was drawn independently: the picture, or the stretch of row, that several tiles were cut from.
+    None: the tile itself."""
 
     def __post_init__(self) -> None:
         columns = {"confidence": self.confidence, "iou": self.iou}
@@ -42,6 +66,8 @@ class Pairs:
             _require_shares(name, column)
             self._set_column(name, column, n)
         self._set_column("tile", np.array(self.tile, np.str_), n)
+        if self.unit is not None:
+            self._set_column("unit", np.array(self.unit, np.str_), n)
 
     def _set_column(self, name: str, column: npt.NDArray[np.generic], n: int) -> None:
         if column.shape != (n,):
@@ -53,36 +79,34 @@ class Pairs:
         return len(self.confidence)
 
     @cached_property
-    def _grouped(self) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.intp]]:
-        names, codes = np.unique(self.tile, return_inverse=True)
-        return names, codes.astype(np.intp)
+    def by_tile(self) -> Grouping:
+        """Which tile each pair belongs to."""
+        return Grouping.of(self.tile)
 
-    @property
-    def tile_names(self) -> tuple[str, ...]:
-        """Names of the tiles that hold at least one pair, sorted."""
-        return tuple(str(name) for name in self._grouped[0])
-
-    @property
-    def tile_codes(self) -> npt.NDArray[np.intp]:
-        """intp, n; position of each pair's tile in `tile_names`."""
-        return self._grouped[1]
+    @cached_property
+    def by_unit(self) -> Grouping:
+        """Which unit each pair belongs to: what is resampled as a whole."""
+        return self.by_tile if self.unit is None else Grouping.of(self.unit)
 
     def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Pairs:
         """The pairs that a boolean mask or an index names, in that order."""
         height = None if self.height is None else self.height[rows]
-        return Pairs(self.confidence[rows], self.iou[rows], self.tile[rows], height)
+        unit = None if self.unit is None else self.unit[rows]
+        return Pairs(self.confidence[rows], self.iou[rows], self.tile[rows], height, unit)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Pairs]) -> Pairs:
-        """All pairs of `parts`, in their order; heights are kept only where every part has them."""
+        """All pairs of `parts`, in their order; heights and units are kept only where every part has them."""
         if not parts:
             return cls(np.zeros(0), np.zeros(0), np.zeros(0, np.str_))
         heights = [part.height for part in parts if part.height is not None]
+        units = [part.unit for part in parts if part.unit is not None]
         return cls(
             np.concatenate([part.confidence for part in parts]),
             np.concatenate([part.iou for part in parts]),
             np.concatenate([part.tile for part in parts]),
             np.concatenate(heights) if len(heights) == len(parts) else None,
+            np.concatenate(units) if len(units) == len(parts) else None,
         )
 
 

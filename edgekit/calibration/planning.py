@@ -15,7 +15,7 @@ class LabelPlan:
 
     sigma_wanted: float
     sigma_now: float
-    """Over bootstrap draws of tiles."""
+    """Between units."""
     design_effect: float
     """Variance now over that of equation 7."""
     likeness: float
@@ -30,7 +30,7 @@ class LabelPlan:
 
 
 def plan_labels(fit: ThresholdFit, sigma_wanted: float) -> LabelPlan:
-    """The labels that a wanted sigma needs, by the scatter seen so far; both sigmas shrink with 1 / sqrt(tiles).
+    """The labels that a wanted sigma needs, by the scatter seen so far; both sigmas shrink with 1 / sqrt(units).
 
     Raises:
         SettingsError: a sigma that is not positive.
@@ -42,10 +42,10 @@ def plan_labels(fit: ThresholdFit, sigma_wanted: float) -> LabelPlan:
     a_tile = fit.n / fit.tiles
     likeness = min((effect - 1) / (a_tile - 1), 1.0) if a_tile > 1 else 0.0
     independent = math.ceil(fit.n * (error.sigma / sigma_wanted) ** 2)
-    needed = math.ceil(fit.tiles * (error.sigma_tiles / sigma_wanted) ** 2)
+    needed = math.ceil(fit.tiles * (error.sigma_units / sigma_wanted) ** 2)
     return LabelPlan(
         sigma_wanted=sigma_wanted,
-        sigma_now=error.sigma_tiles,
+        sigma_now=error.sigma_units,
         design_effect=error.design_effect,
         likeness=likeness,
         pairs_if_independent=independent,
@@ -58,4 +58,4 @@ def plan_labels(fit: ThresholdFit, sigma_wanted: float) -> LabelPlan:
 def sigma_curve(fit: ThresholdFit, pair_counts: list[int]) -> list[tuple[int, float, float]]:
     """(n, sigma by equation 7, sigma over tiles) for other numbers of pairs, with the same pairs a tile."""
     error = fit.uncertainty
-    return [(n, error.sigma * math.sqrt(fit.n / n), error.sigma_tiles * math.sqrt(fit.n / n)) for n in pair_counts]
+    return [(n, error.sigma * math.sqrt(fit.n / n), error.sigma_units * math.sqrt(fit.n / n)) for n in pair_counts]

@@ -21,12 +21,12 @@ class ProfileUncertainty:
     """Confidence level of the intervals."""
     sigma: float
     """Equation 7 of the paper."""
-    sigma_tiles: float
-    """Standard deviation over bootstrap draws of tiles."""
+    sigma_units: float
+    """Spread between units: tiles, or what several tiles were cut from."""
     interval: tuple[float, ...]
     """Low and high end of what edgekit acts on: the span of the three intervals below."""
     fieller: tuple[float, ...]
-    tile_fieller: tuple[float, ...]
+    unit_fieller: tuple[float, ...]
     bootstrap: tuple[float, ...]
 
 
@@ -39,6 +39,8 @@ class ProfileRelation:
     n: int
     """Pairs."""
     tiles: int
+    units: int
+    """What was drawn independently: tiles, or pictures or stretches of row."""
     r: float
     """Pearson R, with its sign."""
     r_squared: float

@@ -27,23 +27,24 @@ class Uncertainty:
     """Equation 7."""
     sigma_propagated: float
     """Equation 4, the same figure by another way."""
-    sigma_tiles: float
-    """Standard deviation over bootstrap draws of tiles: what comparisons use."""
+    sigma_units: float
+    """Spread between units (tiles, or what several tiles were cut from): what comparisons use. The larger of the
+    bootstrap's standard deviation times sqrt(G / (G - 1)) and that of the delete-one jackknife."""
     paper: Interval
     """x_th +- 1.96 sigma."""
     fieller: Interval
     """Fieller, pairs taken as independent."""
-    tile_fieller: Interval
-    """Fieller with the covariance of the delete-one-tile jackknife: holds its level from 10 tiles on."""
+    unit_fieller: Interval
+    """Fieller with the covariance of the delete-one-unit jackknife: holds its level from 10 units on."""
     bootstrap: Interval
-    """BCa over draws of tiles."""
+    """BCa over draws of units."""
     acted: Interval
     """The span of the last three: what edgekit acts on."""
 
     @property
     def design_effect(self) -> float:
-        """How many times more variance than equation 7 says, since labels of one tile are alike."""
-        return (self.sigma_tiles / self.sigma) ** 2 if self.sigma > 0 else float("nan")
+        """How many times more variance than equation 7 says, since labels of one unit are alike."""
+        return (self.sigma_units / self.sigma) ** 2 if self.sigma > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class ThresholdFit:
     b1: float
     n: int
     tiles: int
+    units: int
+    """Tiles, or pictures or stretches of row where the pairs name them."""
     mean_confidence: float
     var_confidence: float
     mean_iou: float

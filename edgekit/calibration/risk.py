@@ -41,12 +41,12 @@ class RiskControl:
     good: int
     """Of those, masks whose IoU reaches the target."""
     design_effect: float
-    """Variance of the share among tiles over that of independent predictions, at the threshold; 1 or more."""
+    """Variance of the share among units over that of independent predictions, at the threshold; 1 or more."""
     assumption: str = EXCHANGEABLE
 
 
 def control_risk(
-    pairs: Pairs, iou_target: float, *, good_share: float = 0.9, delta: float = 0.1, by_tile: bool = True
+    pairs: Pairs, iou_target: float, *, good_share: float = 0.9, delta: float = 0.1, by_unit: bool = True
 ) -> RiskControl:
     """The lowest threshold that keeps its promise with probability 1 - delta.
 
@@ -55,7 +55,7 @@ def control_risk(
         iou_target: y_th.
         good_share: wanted share of kept masks with IoU >= y_th.
         delta: probability of breaking the promise, at most.
-        by_tile: count fewer predictions where those of a tile are alike (J. Rao and A. Scott, 1992). Without it the
+        by_unit: count fewer predictions where those of a unit are alike (J. Rao and A. Scott, 1992). Without it the
             p-values are exact, but for independent predictions only.
 
     Raises:
@@ -67,7 +67,7 @@ def control_risk(
             raise SettingsError(f"{name} = {share:g}", mend="it lies between 0 and 1")
     grid = np.array(GRID)
     kept, good, effect = counts_above(pairs, iou_target, grid)
-    p_values = share_p_values(kept, good, good_share, effect if by_tile else np.ones_like(effect))
+    p_values = share_p_values(kept, good, good_share, effect if by_unit else np.ones_like(effect))
     passed = walk_down(grid, p_values, delta)
     if not passed.any():
         best = int(np.argmin(p_values))
@@ -83,28 +83,28 @@ def control_risk(
         delta,
         int(kept[at]),
         int(good[at]),
-        float(effect[at]) if by_tile else 1.0,
+        float(effect[at]) if by_unit else 1.0,
     )
 
 
 def counts_above(pairs: Pairs, iou_target: float, grid: Floats) -> tuple[Floats, Floats, Floats]:
     """For every threshold of the grid: predictions kept, good ones among them, and the design effect of the share.
 
-    The design effect is the variance of the ratio good / kept among tiles over p (1 - p) / kept; at least 1.
+    The design effect is the variance of the ratio good / kept among units over p (1 - p) / kept; at least 1.
     """
-    tiles = len(pairs.tile_names)
+    units, codes = pairs.by_unit.number, pairs.by_unit.codes
     bins = np.searchsorted(grid, pairs.confidence, side="right")  # thresholds grid[:bin] keep the prediction
-    shape = (tiles, len(grid) + 1)
+    shape = (units, len(grid) + 1)
     kept_in, good_in = np.zeros(shape), np.zeros(shape)
-    np.add.at(kept_in, (pairs.tile_codes, bins), 1.0)
-    np.add.at(good_in, (pairs.tile_codes, bins), (pairs.iou >= iou_target).astype(np.float64))
-    kept_by_tile = np.cumsum(kept_in[:, ::-1], axis=1)[:, ::-1][:, 1:]
-    good_by_tile = np.cumsum(good_in[:, ::-1], axis=1)[:, ::-1][:, 1:]
-    kept, good = kept_by_tile.sum(axis=0), good_by_tile.sum(axis=0)
-    seen = np.count_nonzero(kept_by_tile, axis=0)
+    np.add.at(kept_in, (codes, bins), 1.0)
+    np.add.at(good_in, (codes, bins), (pairs.iou >= iou_target).astype(np.float64))
+    kept_by_unit = np.cumsum(kept_in[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    good_by_unit = np.cumsum(good_in[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    kept, good = kept_by_unit.sum(axis=0), good_by_unit.sum(axis=0)
+    seen = np.count_nonzero(kept_by_unit, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = good / kept
-        residual = (good_by_tile - share * kept_by_tile) ** 2
+        residual = (good_by_unit - share * kept_by_unit) ** 2
         variance = seen / (seen - 1) * residual.sum(axis=0) / kept**2
         effect = variance / (share * (1 - share) / kept)
     return kept, good, np.maximum(np.nan_to_num(effect, nan=1.0, posinf=1.0), 1.0)

@@ -15,10 +15,10 @@ class FitSettings:
     """Predictions below it are left out: no model of edgekit returns them, so a table should not either."""
     min_pairs: int = 10
     """Fewer pairs are refused."""
-    min_tiles: int = 5
-    """Fewer tiles are refused: the spread between tiles cannot be told."""
+    min_units: int = 5
+    """Fewer units (tiles, or pictures that several tiles come from) are refused: their spread cannot be told."""
     draws: int = 1999
-    """Draws of the bootstrap over tiles."""
+    """Draws of the bootstrap over units."""
     seed: int = 0
     """Seed of the bootstrap; the same seed gives the same figures."""
     suspect_confidence: float = 0.7

@@ -92,7 +92,7 @@ class Study:
         """
         apart = self.bands is not None and self.bands.separate
         bands = () if self.bands is None or not apart else tuple(
-            ProfileBand(band.top, band.bottom, band.threshold, band.sigma or fit.uncertainty.sigma_tiles, band.n)
+            ProfileBand(band.top, band.bottom, band.threshold, band.sigma or fit.uncertainty.sigma_units, band.n)
             for band in self.bands.bands
         )  # fmt: skip
         return build_profile(fit, self.inputs.pairs, facts, level=self.settings.level, bands=bands)

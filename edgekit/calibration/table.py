@@ -1,4 +1,4 @@
-"""Pairs as a table: CSV with the columns confidence, iou and tile, and perhaps height."""
+"""Pairs as a table: CSV with the columns confidence, iou and tile, and perhaps height and unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgekit.errors import LabelsError
 from edgekit.store.atomic import write_atomic
 
 COLUMNS = ("confidence", "iou", "tile")
-HEIGHT = "height"
+HEIGHT, UNIT = "height", "unit"
 
 
 def read_pairs(path: Path) -> Pairs:
@@ -36,11 +36,8 @@ def read_pairs(path: Path) -> Pairs:
         mend = f"it has {', '.join(names) or 'no columns'}; confidence, iou and tile are needed"
         raise LabelsError(f"{path} has no column {', '.join(missing)}", mend=mend)
     numbers = {name: _numbers(rows, name, path) for name in ("confidence", "iou", HEIGHT) if name in names}
-    tiles = np.array([(row["tile"] or "").strip() for row in rows], np.str_)
-    if (tiles == "").any():
-        line = int(np.argmax(tiles == "")) + 2
-        raise LabelsError(f"{path}, line {line}: no tile", mend="name the tile of every prediction")
-    return Pairs(numbers["confidence"], numbers["iou"], tiles, numbers.get(HEIGHT))
+    units = _texts(rows, UNIT, path) if UNIT in names else None
+    return Pairs(numbers["confidence"], numbers["iou"], _texts(rows, "tile", path), numbers.get(HEIGHT), units)
 
 
 def write_pairs(pairs: Pairs, path: Path) -> None:
@@ -51,12 +48,25 @@ def write_pairs(pairs: Pairs, path: Path) -> None:
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    heights = pairs.height
-    table.writerow(COLUMNS if heights is None else (*COLUMNS, HEIGHT))
-    for row in range(len(pairs)):
-        cells = [repr(float(pairs.confidence[row])), repr(float(pairs.iou[row])), str(pairs.tile[row])]
-        table.writerow(cells if heights is None else [*cells, repr(float(heights[row]))])
+    columns = {
+        "confidence": pairs.confidence,
+        "iou": pairs.iou,
+        "tile": pairs.tile,
+        HEIGHT: pairs.height,
+        UNIT: pairs.unit,
+    }
+    there = {name: column.tolist() for name, column in columns.items() if column is not None}
+    table.writerow(there)
+    table.writerows(zip(*there.values(), strict=True))
     write_atomic(path, text.getvalue().encode())
+
+
+def _texts(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDArray[np.str_]:
+    found = np.array([(row[name] or "").strip() for row in rows], np.str_)
+    if (found == "").any():
+        line = int(np.argmax(found == "")) + 2
+        raise LabelsError(f"{path}, line {line}: no {name}", mend=f"name the {name} of every prediction")
+    return found
 
 
 def _numbers(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDArray[np.float64]:

@@ -42,9 +42,10 @@ def fit_lines(fit: ThresholdFit) -> Iterator[str]:
     p_value = "" if fit.p_value is None else f", p = {fit.p_value:.2g}"
     r_ends = "" if fit.r_interval is None else f" ({_ends(fit.r_interval, 2)})"
     yield f"  line       IoU = {fit.b0:.3f} + {fit.b1:.3f} x confidence, R = {fit.r:.3f}{r_ends}{p_value}"
-    yield f"  from       {fit.n} pairs in {fit.tiles} tiles"
-    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_tiles:.4f} over tiles"
-    for name, ends in (("Fieller", error.fieller), ("by tile", error.tile_fieller), ("bootstrap", error.bootstrap)):
+    units = "" if fit.units == fit.tiles else f", {fit.units} units"
+    yield f"  from       {fit.n} pairs in {fit.tiles} tiles{units}"
+    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over units"
+    for name, ends in (("Fieller", error.fieller), ("by unit", error.unit_fieller), ("bootstrap", error.bootstrap)):
         yield f"  {name:10s} {_ends(ends)}"
     monotone = fit.checks.monotone_threshold
     yield f"  monotone   {'never reached' if monotone is None else f'{monotone:.3f}'} (no line assumed)"
@@ -57,7 +58,7 @@ def fit_lines(fit: ThresholdFit) -> Iterator[str]:
 def plan_line(plan: LabelPlan) -> str:
     """What a wanted sigma costs."""
     if plan.more_tiles == 0:
-        return f"sigma {plan.sigma_wanted:g} is reached: it is {plan.sigma_now:.4f} over tiles"
+        return f"sigma {plan.sigma_wanted:g} is reached: it is {plan.sigma_now:.4f} over units"
     likeness = f"design effect {plan.design_effect:.1f}"
     return (
         f"sigma {plan.sigma_wanted:g} needs {plan.tiles_needed} tiles like these, {plan.more_tiles} more ({likeness})"
@@ -85,7 +86,7 @@ def profile_lines(profile: Profile) -> Iterator[str]:
     error, relation = profile.uncertainty, profile.relation
     yield f"season {profile.season}: {profile.crop}, {profile.place}, {profile.from_date} to {profile.to_date}"
     yield f"  threshold  {profile.threshold:.3f} for IoU {profile.iou_target:g}, {_ends(error.interval)}"
-    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_tiles:.4f} over tiles"
+    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over units"
     yield f"  line       IoU = {relation.b0:.3f} + {relation.b1:.3f} x confidence, R = {relation.r:.3f}"
     yield f"  from       {relation.n} pairs in {relation.tiles} tiles, labels {profile.labels.digest[:12]}"
     yield f"  model      {profile.model}, {profile.precision}, {profile.model_id[:12]}"

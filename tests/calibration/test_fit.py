@@ -30,7 +30,7 @@ def test_figures_of_a_fit_belong_together(session):
     assert fit.b0 + fit.b1 * fit.threshold == pytest.approx(0.5)
     assert fit.r_squared == pytest.approx(fit.r**2)
     assert fit.r_interval.low < fit.r < fit.r_interval.high
-    for interval in (error.fieller, error.tile_fieller, error.bootstrap):
+    for interval in (error.fieller, error.unit_fieller, error.bootstrap):
         assert fit.threshold in interval
         assert error.acted.low <= interval.low
         assert interval.high <= error.acted.high

@@ -36,7 +36,7 @@ def test_best_iou_zero_where_nothing_overlaps_and_a_label_may_serve_two():
     found = pair_tile("t", predictions(square(0, 0), square(0, 2), square(50, 50)), [label("1", square(0, 0))])
     assert found.pairs.iou.tolist() == [1.0, pytest.approx(80 / 120), 0.0]
     assert found.pairs.confidence.tolist() == pytest.approx([0.9, 0.6, 0.3], abs=1e-6)
-    assert found.pairs.tile_names == ("t",)
+    assert found.pairs.by_tile.names == ("t",)
     assert found.rows.tolist() == [0, 1, 2]
 
 
@@ -66,12 +66,12 @@ def test_classes_are_matched_by_number():
 
 
 def test_heights_are_those_of_the_panorama():
-    found = pair_tile("t", predictions(square(0, 95), square(0, 0)), [], place=TilePlace(400, 1000))
+    found = pair_tile("t", predictions(square(0, 95), square(0, 0)), [], place=TilePlace(400, 1000, "u"))
     assert found.pairs.height.tolist() == pytest.approx([0.5, 0.405])
 
 
 def test_a_tile_without_predictions_has_no_pairs():
-    found = pair_tile("t", predictions(), [label("1", square(0, 0))], place=TilePlace(0, 100))
+    found = pair_tile("t", predictions(), [label("1", square(0, 0))], place=TilePlace(0, 100, "u"))
     assert len(found.pairs) == 0
     assert len(Pairs.concatenate([found.pairs, found.pairs])) == 0
     assert len(Pairs.concatenate([])) == 0
@@ -80,16 +80,15 @@ def test_a_tile_without_predictions_has_no_pairs():
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.sampled_from("abc")), max_size=20), st.booleans())
 def test_a_table_comes_back_to_the_last_bit(tmp_path_factory, rows, with_height):
     x, y, tile = ([row[i] for row in rows] for i in range(3))
-    pairs = Pairs(
-        np.array(x, float), np.array(y, float), np.array(tile, np.str_), np.array(y, float) if with_height else None
-    )
+    more = (np.array(y, float), np.array(tile, np.str_)) if with_height else (None, None)
+    pairs = Pairs(np.array(x, float), np.array(y, float), np.array(tile, np.str_), *more)
     path = tmp_path_factory.mktemp("table") / "pairs.csv"
     write_pairs(pairs, path)
     back = read_pairs(path)
     assert back.confidence.tolist() == pairs.confidence.tolist()
     assert back.iou.tolist() == pairs.iou.tolist()
     assert back.tile.tolist() == pairs.tile.tolist()
-    assert (back.height is None) == (not with_height)
+    assert (back.height is None) == (back.unit is None) == (not with_height)
 
 
 @pytest.mark.parametrize(

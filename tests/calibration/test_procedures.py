@@ -81,7 +81,7 @@ def test_alike_predictions_count_less():
 
 def control_risk_or_one(pairs: Pairs, by_tile: bool) -> float:
     try:
-        return control_risk(pairs, 0.5, good_share=0.7, by_tile=by_tile).threshold
+        return control_risk(pairs, 0.5, good_share=0.7, by_unit=by_tile).threshold
     except CalibrationRefused:
         return 1.0
 
@@ -100,7 +100,7 @@ def test_best_f1_by_hand():
 
 def test_planning_follows_the_square_root(session):
     fit = fit_threshold(session, 0.5)
-    now = fit.uncertainty.sigma_tiles
+    now = fit.uncertainty.sigma_units
     plan = plan_labels(fit, now / 2)
     assert plan.tiles_needed == pytest.approx(4 * fit.tiles, abs=1)
     assert plan.more_tiles == plan.tiles_needed - fit.tiles

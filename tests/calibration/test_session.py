@@ -99,7 +99,7 @@ def test_marks_and_whole_tiles_agree_within_their_errors(field, tmp_path):
     assert by_marks.hits is None
     assert by_tiles.hits.sum() > 0
     a, b = (fit_threshold(found.pairs, 0.5) for found in (by_marks, by_tiles))
-    error = np.hypot(a.uncertainty.sigma_tiles, b.uncertainty.sigma_tiles)
+    error = np.hypot(a.uncertainty.sigma_units, b.uncertainty.sigma_units)
     assert abs(a.threshold - b.threshold) < 3 * error
 
 

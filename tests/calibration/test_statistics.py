@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekit.calibration.checks import even_scatter_p, monotone_fit, monotone_threshold, straight_p
-from edgekit.calibration.clusters import tile_estimate
+from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.correlation import correlation_p_value, fisher_interval
 from edgekit.calibration.fieller import fieller_bounds, independent_estimate
-from edgekit.calibration.moments import moments_of, sums_by_tile
+from edgekit.calibration.moments import moments_of, sums_by
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.regression import fit_line, pearson_r, solve
 from edgekit.calibration.sigma import sigma_by_propagation, sigma_closed_form
@@ -67,7 +67,7 @@ def test_covariances_are_those_of_statsmodels():
     np.testing.assert_allclose(np.array(mine, float), peer.cov_params(), rtol=1e-9, atol=1e-18)
     # With every pair a tile of its own the jackknife over tiles is HC3, up to the factor (G - 1) / G.
     alone = Pairs(pairs.confidence, pairs.iou, np.array([f"{i:03d}" for i in range(len(pairs))]))
-    robust = tile_estimate(sums_by_tile(alone))
+    robust = unit_estimate(sums_by(alone, alone.by_tile))
     peer_hc3 = peer.get_robustcov_results("HC3").cov_params() * (len(pairs) - 1) / len(pairs)
     mine = [[robust.var_value, robust.cov], [robust.cov, robust.var_slope]]
     np.testing.assert_allclose(np.array(mine, float), peer_hc3, rtol=1e-9, atol=1e-18)
@@ -75,8 +75,8 @@ def test_covariances_are_those_of_statsmodels():
 
 def test_jackknife_over_tiles_is_what_refitting_gives():
     pairs = draw_pairs(3)
-    without = fit_line(sums_by_tile(pairs).without_each())
-    for i, name in enumerate(pairs.tile_names):
+    without = fit_line(sums_by(pairs, pairs.by_tile).without_each())
+    for i, name in enumerate(pairs.by_tile.names):
         rest = pairs.select(pairs.tile != name)
         peer = np.polyfit(rest.confidence, rest.iou, 1)
         assert (float(without.b1[i]), float(without.b0[i])) == pytest.approx(tuple(peer), rel=1e-9)
@@ -104,7 +104,7 @@ def test_textbook_line_and_fieller_in_closed_form():
 def test_fieller_inverts_the_confidence_band(seed, target, by_tile):
     pairs = draw_pairs(seed)
     moments = moments_of(pairs.confidence, pairs.iou)
-    estimate = tile_estimate(sums_by_tile(pairs)) if by_tile else independent_estimate(moments)
+    estimate = unit_estimate(sums_by(pairs, pairs.by_tile)) if by_tile else independent_estimate(moments)
     bounds = fieller_bounds(estimate, target)
     if not bounds.bounded:
         return

@@ -39,8 +39,8 @@ def draw_sigma(axes: Axes, fit: ThresholdFit, sigma_wanted: float | None) -> Non
     counts = sorted({*np.geomspace(10, max(4 * fit.n, 200), 40).astype(int).tolist(), fit.n})
     n, by_formula, over_tiles = zip(*sigma_curve(fit, counts), strict=True)
     axes.plot(n, by_formula, color=POINTS, label="equation 7 (pairs independent)")
-    axes.plot(n, over_tiles, color=LINE, label="over tiles, labelled like these")
-    axes.plot([fit.n, fit.n], [fit.uncertainty.sigma, fit.uncertainty.sigma_tiles], "o", color="black", label="now")
+    axes.plot(n, over_tiles, color=LINE, label="over units, labelled like these")
+    axes.plot([fit.n, fit.n], [fit.uncertainty.sigma, fit.uncertainty.sigma_units], "o", color="black", label="now")
     if sigma_wanted is not None:
         axes.axhline(sigma_wanted, color=OTHER, linewidth=0.8, label=f"wanted {sigma_wanted:g}")
     axes.set(xscale="log", yscale="log", xlabel="pairs", ylabel="sigma of the threshold", title="Sigma against n")

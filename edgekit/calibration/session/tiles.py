@@ -25,8 +25,8 @@ class SessionTile:
 
     @property
     def place(self) -> TilePlace:
-        """Where its fruit hang."""
-        return TilePlace(self.spec.y_px, self.panorama_height_px)
+        """Where it lies; tiles of one column see the same plants."""
+        return TilePlace(self.spec.y_px, self.panorama_height_px, f"row{self.source:03d}_x{self.spec.x_px:07d}")
 
     @property
     def checked(self) -> Instances:
