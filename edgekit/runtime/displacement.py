@@ -14,7 +14,7 @@ from edgekit.runtime.displacement_planes import PlaneMaker, Planes
 from edgekit.runtime.displacement_robust import agree
 from edgekit.runtime.displacement_settings import DisplacementSettings
 
-_KEY_SHARE = 0.05
+_KEY_SHARE = 0.03
 """Share of the width after which the frame becomes the one that later frames are measured against. Measuring against a
 frame that lies back, not against the last one, keeps noise from adding up while the trolley creeps or stands."""
 _LEAST_BLOCKS = 5

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.contracts import Columns, Displacement, DisplacementEstimator, Frame, Image
+from edgekit.contracts import Columns, DisplacementEstimator, Frame, Image
 from edgekit.runtime.displacement import CanopyDisplacement
 from edgekit.runtime.displacement_settings import DisplacementSettings
 from edgekit.runtime.mosaic_draw import Placed
 from edgekit.runtime.mosaic_settings import MosaicSettings
 from edgekit.runtime.mosaic_strips import StripWriter
 from edgekit.runtime.mosaic_track import DriftBound, Position, Track
-from edgekit.runtime.records import FrameRecord, FrameStatus
+from edgekit.runtime.records import FrameRecord
 
 _DECIDE_SHARE = 0.1
 """Share of the width that the scene must move before the direction of travel is settled: a trolley that jerks back at
@@ -81,10 +81,13 @@ class StripMosaic:
             self._first = frame
             self._drift = DriftBound(self._settings.drift_share * frame.image.shape[0])
             displacement = None
-        position = self._track.move(displacement or Displacement(0.0, 0.0, 1.0), self._direction)
-        status: FrameStatus = "placed" if displacement is None else position.status
-        self._note(frame, position._replace(status=status))
-        placed = Placed(frame.image, position.x_px, self._drift.correct(position.y_px), status == "bridged")
+        if displacement is None:
+            position = Position(0.0, 0.0, "placed", 1.0, None)
+        else:
+            position = self._track.move(displacement, self._direction)
+        self._note(frame, position)
+        bridged = position.status == "bridged"
+        placed = Placed(frame.image, position.x_px, self._drift.correct(position.y_px), bridged)
         return self._emit(self._take(placed))
 
     def finish(self) -> list[Columns]:

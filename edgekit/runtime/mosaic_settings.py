@@ -18,7 +18,7 @@ class MosaicSettings:
         SettingsError: a value out of range.
     """
 
-    band: tuple[float, float] = (0.0, 0.6)
+    band: tuple[float, float] = (0.05, 0.55)
     """Top and bottom of the rows where the fruit hangs, as shares of the height; displacement is measured there."""
     travel: Travel = "auto"
     """Which way the camera travels along the row as it sees it; auto: told from the first movement."""
@@ -34,7 +34,7 @@ class MosaicSettings:
         if not 0 <= top < bottom <= 1 or bottom - top < 0.1:
             raise SettingsError(
                 f"band must be two rising shares of the height at least 0.1 apart, got {self.band}",
-                mend="for instance (0.0, 0.6) for all but the lowest two fifths",
+                mend="for instance (0.05, 0.55) for the upper half but for the top",
             )
         if self.travel not in ("auto", "left", "right"):
             raise SettingsError(f"travel must be auto, left or right, got {self.travel!r}")

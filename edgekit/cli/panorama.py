@@ -1,0 +1,117 @@
+"""`edgekit panorama`: the panorama of a row alone, without a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+import typer
+
+from edgekit.cli.group import BareGroup
+
+if TYPE_CHECKING:
+    from edgekit.runtime.mosaic_settings import Travel
+    from edgekit.runtime.panorama_folder import PanoramaJob, PanoramaSummary
+
+
+class _PanoramaGroup(BareGroup):
+    """`edgekit panorama SOURCE` is `edgekit panorama build SOURCE`."""
+
+    bare_form: ClassVar[str] = "build"
+
+
+app = typer.Typer(
+    cls=_PanoramaGroup,
+    help="Build or give out the panorama of a row alone. The bare form builds: edgekit panorama row12.mp4 --out row12",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@app.command(epilog="Example: edgekit panorama build row12.mp4 --out row12")
+def build(
+    source: Annotated[Path, typer.Argument(help="A video, or a folder of frames.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the panorama: new, or of a build that was cut.")],
+    config: Annotated[
+        Path | None, typer.Option(help="Settings (TOML) as for `edgekit run`; panorama and segments are used.")
+    ] = None,
+    travel: Annotated[
+        str | None, typer.Option(help="Which way the camera travels: auto, left, right. Default: as configured.")
+    ] = None,
+    band: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Rows where the fruit hangs: top and bottom, shares of the height."),
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="Segments as png (exact) or jpg. Default: as configured.")] = None,
+    preview: Annotated[Path | None, typer.Option(help="Write a small picture of the panorama as well (PNG).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write displacement and confidence per frame as a plot (PNG; needs matplotlib).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print panorama.json.")] = False,
+) -> None:
+    """Build the panorama of one row into a folder: segments, offsets.csv, panorama.json."""
+    from dataclasses import asdict
+
+    from edgekit.cli.ui import print_json, progress
+    from edgekit.runtime.panorama_export import write_preview
+    from edgekit.runtime.panorama_folder import build_panorama
+    from edgekit.runtime.panorama_plot import check_plot, write_plot
+    from edgekit.runtime.sources import open_source
+
+    if plot is not None:
+        check_plot()
+    job = _job(config, travel=travel, band=band, kind=kind)
+    with progress(quiet=quiet) as report:
+        summary = build_panorama(open_source(source), out, job, progress=report)
+    if preview is not None:
+        write_preview(out, preview)
+    if plot is not None:
+        write_plot(out, plot)
+    if as_json:
+        print_json(asdict(summary))
+    elif not quiet:
+        _tell(summary, out)
+
+
+@app.command(epilog="Example: edgekit panorama export runs/row12 row12.tif")
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR|RUN", help="A folder of `panorama build`, or a run.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE", help=".tif: BigTIFF; .dzi: a deep-zoom tree.")],
+    row: Annotated[int, typer.Option(help="Which row of a run, counted from 0.")] = 0,
+    preview: Annotated[bool, typer.Option("--preview", help="FILE is a PNG of at most 4000 px width instead.")] = False,
+) -> None:
+    """Give out a panorama as one file."""
+    from edgekit.runtime.panorama_export import export_panorama, find_segments, write_preview
+
+    segments = find_segments(folder, row)
+    if preview:
+        write_preview(segments, target)
+    else:
+        export_panorama(segments, target)
+    typer.echo(f"wrote {target}")
+
+
+def _job(config: Path | None, *, travel: str | None, band: tuple[float, float] | None, kind: str | None) -> PanoramaJob:
+    """The configured job with what the command line says otherwise."""
+    from dataclasses import replace
+
+    from edgekit.runtime.panorama_folder import PanoramaJob
+    from edgekit.runtime.settings import RunSettings
+    from edgekit.settings_file import read_settings
+
+    settings = RunSettings() if config is None else read_settings(config, RunSettings)
+    panorama = settings.panorama
+    if travel is not None:
+        panorama = replace(panorama, travel=cast("Travel", travel))
+    if band is not None:
+        panorama = replace(panorama, band=band)
+    segments = settings.segments if kind is None else replace(settings.segments, kind=kind)
+    return PanoramaJob(panorama, segments.width_px, segments.kind, settings.px_per_metre)
+
+
+def _tell(summary: PanoramaSummary, out: Path) -> None:
+    placed = ", ".join(f"{count} {status}" for status, count in sorted(summary.quality.statuses.items()))
+    typer.echo(f"{summary.width_px} x {summary.height_px} px from {summary.frames} frames ({placed}) in {out}")
+    for warning in summary.warnings:
+        typer.echo(f"warning: {warning}")

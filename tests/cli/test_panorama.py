@@ -1,0 +1,100 @@
+"""`edgekit panorama` from frames to files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import tifffile
+from typer.testing import CliRunner
+
+from edgekit.cli.panorama import app
+from edgekit.errors import EdgekitError, RunFinishedError, RunFolderError, SettingsError
+from edgekit.runtime.rowmaker import Motion, SlidingCamera
+from edgekit.runtime.segments import SegmentReader
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("frames")
+    rng = np.random.default_rng(0)
+    strip = cv2.GaussianBlur(rng.integers(0, 255, (184, 900, 3), np.uint8), (0, 0), 1.5)
+    strip = cv2.normalize(strip, None, 20, 230, cv2.NORM_MINMAX)
+    for frame in SlidingCamera(strip, Motion(frames=60, speed_px=-7.5), size_wh=(320, 160)):
+        cv2.imwrite(str(folder / f"f{frame.sequence}.png"), frame.image)
+    (folder / "f30.png").write_bytes((folder / "f30.png").read_bytes()[:500])
+    return folder
+
+
+def edgekit(*words: object) -> str:
+    """Run a command as a person would; an EdgekitError is raised as it is."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if isinstance(result.exception, EdgekitError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_build_writes_what_it_promises(frames: Path, tmp_path: Path) -> None:
+    out, preview = tmp_path / "row", tmp_path / "preview.png"
+    told = edgekit(frames, "--out", out, "--kind", "png", "--preview", preview)
+    summary = json.loads((out / "panorama.json").read_text())
+    width = summary["width_px"]
+    assert width == pytest.approx(59 * 7.5 + 320, abs=2)
+    assert (summary["height_px"], summary["direction"], summary["frames"]) == (160, -1, 59)
+    assert summary["warnings"] == ["1 frame left out, cut short: f30.png"]
+    assert f"{width} x 160 px from 59 frames" in told
+    with (out / "offsets.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["frame", "time_s", "x_px", "y_px", "confidence", "status", "reason"]
+    assert float(rows[0]["x_px"]) == width - 320
+    assert float(rows[-1]["x_px"]) == pytest.approx(0, abs=1)
+    assert [row["frame"] for row in rows[29:31]] == ["29", "31"]
+    assert cv2.imread(str(preview)).shape == (160, width, 3)
+
+
+def test_export_as_big_tiff_and_deep_zoom(frames: Path, tmp_path: Path) -> None:
+    out = tmp_path / "row"
+    edgekit("build", frames, "--out", out, "--kind", "png", "--quiet")
+    reader = SegmentReader(out)
+    whole = reader.window(0, reader.index.width_px)
+    edgekit("export", out, tmp_path / "row.tif")
+    with tifffile.TiffFile(tmp_path / "row.tif") as tiff:
+        assert tiff.is_bigtiff
+        assert np.array_equal(tiff.asarray(), whole)
+    edgekit("export", out, tmp_path / "row.dzi")
+    assert f'Width="{whole.shape[1]}"' in (tmp_path / "row.dzi").read_text()
+    levels = sorted(int(path.name) for path in (tmp_path / "row_files").iterdir())
+    assert levels == list(range(11))
+    assert cv2.imread(str(tmp_path / "row_files" / "0" / "0_0.jpg")).shape[:2] == (1, 1)
+    edgekit("export", out, tmp_path / "small.png", "--preview")
+    with pytest.raises(SettingsError, match="bmp"):
+        edgekit("export", out, tmp_path / "row.bmp")
+
+
+def test_folders_that_cannot_be_used(frames: Path, tmp_path: Path) -> None:
+    out = tmp_path / "row"
+    edgekit(frames, "--out", out, "--quiet")
+    with pytest.raises(RunFinishedError):
+        edgekit(frames, "--out", out)
+    (out / "panorama.json").unlink()
+    assert edgekit(frames, "--out", out)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("keep me")
+    with pytest.raises(RunFolderError, match=r"letter\.txt"):
+        edgekit(frames, "--out", other)
+    with pytest.raises(RunFolderError, match="no finished panorama"):
+        edgekit("export", other, tmp_path / "x.tif")
+
+
+def test_bad_options(frames: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="travel"):
+        edgekit(frames, "--out", tmp_path / "a", "--travel", "up")
+    with pytest.raises(SettingsError, match="band"):
+        edgekit(frames, "--out", tmp_path / "a", "--band", "0.9", "0.1")
+    assert not (tmp_path / "a").exists()
