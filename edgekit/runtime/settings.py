@@ -25,7 +25,7 @@ class SegmentSettings:
     kind: str = "jpg"
     """jpg (quality 95) or png (exact). Tiles are cut before the panorama is written, so the count is the same with
     both. A panorama of 3 megapixels takes 8 ms and 0.7 MB as jpg, 150 ms and 4 MB as png
-    (python bench/crash/segment_cost.py PICTURE)."""
+    (python bench/run/segment_cost.py PICTURE)."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("jpg", "png"):

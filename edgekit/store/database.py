@@ -24,8 +24,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes; makes the database and its tables where there are none.
 
     WAL, so that `edgekit count` and others can read while a run writes. `synchronous=FULL`: a committed tile outlives a
-    power cut, not only a kill (NORMAL would keep the file whole but could lose the last commits). One commit costs one
-    fsync, 4 ms on the development machine and 10 to 30 ms on a memory card, so commits are gathered (see `recorder`).
+    power cut, not only a kill (NORMAL would keep the file whole but could lose the last commits). That costs an fsync a
+    commit, so commits are gathered (see `recorder.COMMIT_EVERY_S`).
 
     Raises:
         RunDamagedError: the file is no SQLite database, or damaged.

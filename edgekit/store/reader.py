@@ -128,8 +128,10 @@ class RunReader:
         statement = "SELECT label, count(*) FROM fruit WHERE source_id = ? AND score >= ? GROUP BY label ORDER BY label"
         return dict(self._ask(statement, source_id, _as_score(threshold)))
 
-    def count_tiles(self, source_id: int) -> int:
-        """Number of stored tiles of a source."""
+    def count_tiles(self, source_id: int | None = None) -> int:
+        """Number of stored tiles, of one source or of all."""
+        if source_id is None:
+            return self._number("SELECT count(*) FROM tiles")
         return self._number("SELECT count(*) FROM tiles WHERE source_id = ?", source_id)
 
     def count_detections(self, source_id: int) -> int:

@@ -20,8 +20,8 @@ from edgekit.store.records import MergedFruit, PanoramaShape, RunPlan
 COMMIT_EVERY_S = 0.5
 """Longest time that finished tiles wait for their commit, and so the most work that a kill or a power cut can cost.
 
-A commit is one fsync: 4 ms on the development machine, up to 30 ms on a memory card; at two a second that is 1 to 6 %
-of the time, where one a tile (39 ms each) would be 10 to 75 % (bench/crash/commit_cost.py).
+A commit is one fsync. A tile costs 10 ms with a commit of its own and 1.8 ms with one for twelve tiles, which is what half
+a second gathers (1.2 ms with synchronous=NORMAL, which could lose commits in a power cut): bench/crash/commit_cost.py.
 """
 
 
@@ -43,6 +43,8 @@ class RunRecorder:
     def begin(self, plan: RunPlan) -> int:
         """Take up the run that lies here, or write down a new one; return its id.
 
+        A run that was cut before its first tile binds nobody: it is begun anew, for instance with a mended source.
+
         Raises:
             RunFolderError: the run that lies here is of another model, source or settings.
         """
@@ -50,6 +52,9 @@ class RunRecorder:
         if stored is None:
             return self._insert_plan(plan)
         differences = plan.differences(stored.plan)
+        if differences and not self.reader.count_tiles():
+            self._forget()
+            return self._insert_plan(plan)
         if differences:
             mend = "repeat the command as it was first given, or choose another --out"
             raise RunFolderError(f"{self._path.parent} holds another run: {'; '.join(differences)}", mend=mend)
@@ -129,6 +134,12 @@ class RunRecorder:
                 self._opened_s = time.monotonic()
             with savepoint(self._connection):
                 yield
+
+    def _forget(self) -> None:
+        """Take off a run that has no tiles."""
+        with self._gathered():
+            for table in ("events", "fruit", "sources", "runs"):
+                self._connection.execute(f"DELETE FROM {table}")
 
     def _insert_plan(self, plan: RunPlan) -> int:
         values = (__version__, _now(), json.dumps(plan.model), plan.model_id, json.dumps(plan.settings))

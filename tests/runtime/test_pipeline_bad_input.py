@@ -123,6 +123,15 @@ def test_a_bad_row_among_good_ones_does_not_cost_the_good_ones(scene, tmp_path):
     assert (tmp_path / "out/summary.json").exists()
 
 
+def test_a_source_that_was_mended_is_counted_by_the_same_command(scene, tmp_path):
+    whole = scene.read_bytes()
+    scene.write_bytes(whole[:500])
+    with pytest.raises(SourceError):
+        run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
+    scene.write_bytes(whole)
+    assert run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)["fruit"] == len(DISCS)
+
+
 def test_the_same_row_twice_is_refused(scene):
     with pytest.raises(SourceError, match="named twice"):
         job(scene, scene)

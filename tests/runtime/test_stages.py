@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from edgekit.contracts import Instances, TileSpec
-from edgekit.errors import ModelError, SourceError
+from edgekit.errors import ModelError, SettingsError, SourceError
 from edgekit.runtime.ahead import ahead
 from edgekit.runtime.annotate import LARGEST_PX, LINE_PX, Row, annotated, picture_shrink
 from edgekit.runtime.memory import peak_rss_mb
 from edgekit.runtime.models import segment_all, share_threads
 from edgekit.runtime.row_pass import Batch
+from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.stage_clock import StageClock
+from edgekit.settings_file import read_settings, settings_from
 from edgekit.store import MergedFruit
 
 
@@ -163,6 +165,21 @@ def test_the_picture_stays_within_its_limits(rows):
     assert drawn == pytest.approx(sum(item.size_wh[0] * item.size_wh[1] for item in rows) / shrink**2, rel=0.02)
     assert drawn <= LARGEST_PX
     assert picture.shape[1] <= LINE_PX
+
+
+def test_the_settings_that_are_written_out_are_the_defaults(repository):
+    assert read_settings(repository / "runtime/run.toml", RunSettings) == RunSettings()
+
+
+def test_settings_read_and_written_are_the_same():
+    written = RunSettings(px_per_metre=900.0).nested()
+    assert settings_from(written, RunSettings) == RunSettings(px_per_metre=900.0)
+
+
+@pytest.mark.parametrize("wrong", [{"px_per_metre": 0.0}, {"segments": {"kind": "gif"}}, {"tiles": {"overlap": 5}}])
+def test_settings_that_cannot_be_are_refused(wrong):
+    with pytest.raises(SettingsError):
+        settings_from(wrong, RunSettings)
 
 
 def test_peak_memory_is_that_of_this_process():
