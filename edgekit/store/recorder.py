@@ -21,7 +21,8 @@ COMMIT_EVERY_S = 0.5
 """Longest time that finished tiles wait for their commit, and so the most work that a kill or a power cut can cost.
 
 A commit is one fsync. A tile costs 10 ms with a commit of its own and 1.8 ms with one for twelve tiles, which is what
-half a second gathers (1.2 ms with synchronous=NORMAL, which could lose commits in a power cut): bench/crash/commit_cost.py.
+half a second gathers. With synchronous=NORMAL, which could lose commits in a power cut, it is 1.2 ms
+(python bench/crash/commit_cost.py --folder DISK).
 """
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from edgekit.contracts import Instances
+from edgekit.errors import ModelError
 from edgekit.runtime.demo import compare, load_demo
 from edgekit.runtime.rowmaker import PhotoRow
 
@@ -77,7 +78,10 @@ def test_the_command_counts_within_a_tenth_of_the_truth(tmp_path):
     from edgekit.cli.main import app
     from edgekit.runtime.default_model import default_model_path
 
-    default_model_path()
+    try:
+        default_model_path()
+    except ModelError:
+        pytest.skip("needs the packaged model")
     told = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--json"])
     assert told.exit_code == 0, told.exception
     answer = json.loads(told.stdout)
