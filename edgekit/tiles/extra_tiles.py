@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgekit.contracts import TileSpec
-from edgekit.tiles.merge import Merged
+from edgekit.tiles.merging import Merged
 from edgekit.tiles.settings import TileSettings
 
 MIN_SCORE = 0.2
