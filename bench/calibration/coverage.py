@@ -3,7 +3,8 @@
     python bench/calibration/coverage.py                 the grid of independent pairs, 20,000 sessions a cell
     python bench/calibration/coverage.py --tiles         pairs alike within tiles (correlation 0.3)
 
-`all`: over all sessions, an unbounded set counts as covering. `issued`: over the sessions that give a threshold.
+`all`: over all sessions; Fieller's sets are taken as they are, bounded or not, and of the other procedures an unbounded
+set counts as covering. `issued`: over the sessions that give a threshold.
 The statistics are edgekit's own functions, called once for all sessions of a cell.
 """
 
@@ -19,7 +20,7 @@ from simulate import SD_X, Cell, draw_independent, draw_tiles, tile_sums
 
 from edgekit.calibration.bootstrap import bootstrap_units, draw_weights
 from edgekit.calibration.clusters import unit_estimate
-from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate
+from edgekit.calibration.fieller import Bounds, fieller_bounds, fieller_holds, independent_estimate
 from edgekit.calibration.moments import GroupSums
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.regression import fit_line, solve
@@ -37,7 +38,7 @@ class Coverage:
     """Of one procedure in one design."""
 
     all: float
-    """Over all sessions, unbounded sets included."""
+    """Over all sessions."""
     issued: float
     """Over the sessions that gave a threshold."""
     width: float
@@ -81,7 +82,7 @@ def study_independent(cell: Cell, sessions: int, draws: int, seed: int) -> CellR
     for size in _chunk_sizes(sessions, cell.n * draws):
         x, y = draw_independent(cell, size, rng)
         sums = tile_sums(x[..., None], y[..., None], np.ones((size, cell.n, 1)))
-        chunks.append(bounds_of(sums, cell.iou_target, weights, (x.min(axis=-1), x.max(axis=-1))))
+        chunks.append(bounds_of(sums, cell, weights, (x.min(axis=-1), x.max(axis=-1))))
     return summarise(cell, cell.n, chunks)
 
 
@@ -93,12 +94,13 @@ def study_tiles(cell: Cell, tiles: int, sessions: int, draws: int, seed: int) ->
     for size in _chunk_sizes(sessions, tiles * draws):
         x, y, seen = draw_tiles(cell, tiles, ALIKE, size, rng)
         low, high = np.where(seen > 0, x, np.inf).min(axis=(1, 2)), np.where(seen > 0, x, -np.inf).max(axis=(1, 2))
-        chunks.append(bounds_of(tile_sums(x, y, seen), cell.iou_target, weights, (low, high)))
+        chunks.append(bounds_of(tile_sums(x, y, seen), cell, weights, (low, high)))
     return summarise(cell, tiles, chunks)
 
 
-def bounds_of(sums: GroupSums, target: float, weights: Floats, seen_range: tuple[Floats, Floats]) -> dict[str, Bounds]:
-    """Intervals by procedure; `issued` holds 1 where edgekit would set a threshold."""
+def bounds_of(sums: GroupSums, cell: Cell, weights: Floats, seen_range: tuple[Floats, Floats]) -> dict[str, Bounds]:
+    """Intervals by procedure; `issued`: 1 where edgekit would set a threshold, `held`: where a Fieller set has the truth."""
+    target = cell.iou_target
     total = sums.total()
     x_th, sigma = solve(fit_line(total), target), sigma_closed_form(total, target)
     fieller = fieller_bounds(independent_estimate(total), target)
@@ -108,6 +110,10 @@ def bounds_of(sums: GroupSums, target: float, weights: Floats, seen_range: tuple
     acted = Bounds(np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0))
     older = Bounds(np.minimum(fieller.low, bootstrap.low), np.maximum(fieller.high, bootstrap.high))
     low, high = seen_range
+    held = [
+        fieller_holds(estimate, target, cell.true_threshold)
+        for estimate in (independent_estimate(total), unit_estimate(sums))
+    ]
     placed = (x_th >= np.maximum(low, 0)) & (x_th <= np.minimum(high, 1)) & (fit_line(total).b1 > 0)
     issued = (acted.bounded & placed).astype(np.float64)
     return {
@@ -118,6 +124,7 @@ def bounds_of(sums: GroupSums, target: float, weights: Floats, seen_range: tuple
         "unit Fieller": unit_fieller,
         "acted": acted,
         "issued": Bounds(issued, issued),
+        "held": Bounds(held[0].astype(np.float64), held[1].astype(np.float64)),
     }
 
 
@@ -131,11 +138,13 @@ def summarise(cell: Cell, tiles: int, chunks: list[dict[str, Bounds]]) -> CellRe
         for name in chunks[0]
     }
     issued = ends.pop("issued")[0] > 0
+    held = dict(zip(("Fieller", "unit Fieller"), ends.pop("held"), strict=True))
     true, procedures = cell.true_threshold, {}
     for name, (low, high) in ends.items():
         covers = ~np.isfinite(low) | ((low <= true) & (true <= high))
         width = float(np.median((high - low)[issued])) / SD_X if issued.any() else float("nan")
-        procedures[name] = Coverage(float(covers.mean()), float(covers[issued].mean()), width)
+        over_all = held.get(name, covers)
+        procedures[name] = Coverage(float(over_all.mean()), float(covers[issued].mean()), width)
     return CellResult(cell.n, cell.r, cell.below_mean, tiles, len(issued), float(issued.mean()), procedures)
 
 

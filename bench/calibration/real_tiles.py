@@ -68,16 +68,15 @@ def study(pairs: Pairs, iou_target: float, tiles: int, sessions: int, draws: int
     sums = sums_by(pairs, pairs.by_tile)
     moments = moments_of(pairs.confidence, pairs.iou)
     truth = float(solve(fit_line(moments), iou_target))
+    r = float(np.corrcoef(pairs.confidence, pairs.iou)[0, 1])
+    cell = RealCell(round(len(pairs) / sums.groups * tiles), r, 0.0, truth, iou_target)
     rng, weights, chunks = np.random.default_rng(tiles), draw_weights(tiles, draws, 0), []
     for start in range(0, sessions, CHUNK):
         size = min(CHUNK, sessions - start)
         drawn = np.moveaxis(sums.sums[:, rng.integers(0, sums.groups, (size, tiles))], 0, 1)
         session = GroupSums(np.full(size, sums.centre_x), np.full(size, sums.centre_y), drawn)
         ends = (np.full(size, pairs.confidence.min()), np.full(size, pairs.confidence.max()))
-        chunks.append(bounds_of(session, iou_target, weights, ends))
-    cell = RealCell(
-        round(len(pairs) / sums.groups * tiles), float(np.corrcoef(pairs.confidence, pairs.iou)[0, 1]), 0.0, truth
-    )
+        chunks.append(bounds_of(session, cell, weights, ends))
     return summarise(cell, tiles, chunks)
 
 
@@ -86,10 +85,15 @@ class RealCell(Cell):
     """A design whose truth is known from the data."""
 
     truth: float = 0.0
+    target: float = 0.5
 
     @property
     def true_threshold(self) -> float:
         return self.truth
+
+    @property
+    def iou_target(self) -> float:
+        return self.target
 
 
 def half_splits(

@@ -64,6 +64,18 @@ def sigma_of(estimate: LineEstimate, iou_target: float) -> Floats:
         return np.sqrt(np.maximum(variance, 0.0)) / np.abs(estimate.slope)
 
 
+def fieller_holds(
+    estimate: LineEstimate, iou_target: float, x: Floats | float, level: float = 0.95
+) -> np.typing.NDArray[np.bool_]:
+    """Whether x belongs to Fieller's set, bounded or not: whether "the line reaches y_th at x" is not rejected."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t2 = student_t.ppf(0.5 + level / 2, estimate.df) ** 2
+        u = x - estimate.centre_x
+        variance = estimate.var_value + 2 * u * estimate.cov + u * u * estimate.var_slope
+        held: np.typing.NDArray[np.bool_] = (iou_target - estimate.value - estimate.slope * u) ** 2 <= t2 * variance
+    return held
+
+
 def fieller_bounds(estimate: LineEstimate, iou_target: float, level: float = 0.95) -> Bounds:
     """The interval of x_th: all u = x - centre_x with (d - b1 u)^2 <= t^2 (var_a + 2 u cov + u^2 var_b1), d = y_th - a.
 
