@@ -1,0 +1,105 @@
+"""Which model to deploy, and why, in words that need no knowledge of the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgekit.bench.compare import compare_models
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A choice and its reasons."""
+
+    model: str | None
+    """Name of the model; None where nothing can be said."""
+    reasons: tuple[str, ...]
+
+
+def advise(models: Sequence[Json]) -> Advice:
+    """Choose among the models of a report.
+
+    Models that keep up with the planned speed come before those that do not. Among them the highest mask F1 wins;
+    models that are not told apart from it (paired intervals hold 0) are as good, and the fastest of these is chosen.
+    Without accuracy the fastest is chosen.
+    """
+    if not models:
+        return Advice(None, ("no model was measured",))
+    fit = [model for model in models if _keeps_up(model) is not False]
+    pool = fit or list(models)
+    reasons = [] if fit else ["no model keeps up with the planned speed: go slower, or use a faster device"]
+    reasons += [
+        f"{model['name']} is too slow: {_speed_text(model)}" for model in models if _keeps_up(model) is False and fit
+    ]
+    scored = [model for model in pool if _f1(model) is not None]
+    if not scored:
+        fastest = min(pool, key=_tile_ms)
+        return Advice(fastest["name"], (*reasons, f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)",
+                                        "accuracy was not measured: give --data and --images"))  # fmt: skip
+    best = max(scored, key=lambda model: _f1(model) or 0.0)
+    equals = [model for model in scored if model is best or not _told_apart(best, model)]
+    chosen = min(equals, key=_tile_ms)
+    return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored, len(models))))
+
+
+def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[str]:
+    counts = chosen["accuracy"]["counts"]
+    words = (
+        f"it finds {counts['found']} of {counts['labels']} labelled fruit with {counts['false_alarms']} false alarms "
+        f"at confidence {counts['threshold']:.2f} (mask F1 {_f1(chosen):.3f})"
+    )
+    reasons = [words]
+    if chosen is not best:
+        speed = f"{_tile_ms(chosen):.1f} against {_tile_ms(best):.1f} ms a tile"
+        reasons.append(f"{best['name']} has {_f1(best):.3f}, but the pictures do not tell them apart; faster: {speed}")
+    others = [other for other in scored if other is not chosen and other is not best]
+    reasons += [f"{other['name']}: mask F1 {_f1(other):.3f}{_interval_text(chosen, other)}" for other in others]
+    if chosen is best and len(scored) > 1:
+        second = max((model for model in scored if model is not best), key=lambda model: _f1(model) or 0.0)
+        apart = "" if _told_apart(best, second) else " (the pictures do not tell the two apart)"
+        reasons.append(f"the next best, {second['name']}, has {_f1(second):.3f}{apart}")
+    if _keeps_up(chosen):
+        reasons.append(f"it keeps up: {_speed_text(chosen)}")
+    if models == 1:
+        reasons.append("it is the only model here: bench others beside it to choose")
+    return reasons
+
+
+def _told_apart(best: Json, other: Json) -> bool:
+    found = next((item for item in compare_models(best, other) if item.name == "mask_f1"), None)
+    return found is not None and found.verdict == "worse"
+
+
+def _interval_text(chosen: Json, other: Json) -> str:
+    found = next((item for item in compare_models(chosen, other) if item.name == "mask_f1"), None)
+    if found is None or found.interval is None:
+        return ""
+    return f" (difference {found.difference:+.3f}, 95 % interval {found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
+
+
+def _f1(model: Json) -> float | None:
+    figures = (model.get("accuracy") or {}).get("figures", {})
+    for name in ("mask_f1", "box_f1"):
+        value = figures.get(name, {}).get("value")
+        if value is not None:
+            return float(value)
+    return None
+
+
+def _tile_ms(model: Json) -> float:
+    latency = model.get("latency") or {}
+    return float(latency.get("tile_ms_median", float("inf")))
+
+
+def _keeps_up(model: Json) -> bool | None:
+    trolley = (model.get("latency") or {}).get("trolley")
+    return None if trolley is None else bool(trolley["real_time_factor"] <= 1)
+
+
+def _speed_text(model: Json) -> str:
+    trolley = model["latency"]["trolley"]
+    return f"up to {trolley['highest_speed_m_s']:.2f} m/s, planned {trolley['settings']['speed_m_s']:.2f} m/s"

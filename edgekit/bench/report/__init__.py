@@ -1,0 +1,1 @@
+"""Reports: Markdown and one self-contained web page, from the same document."""

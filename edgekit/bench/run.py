@@ -1,0 +1,157 @@
+"""Bench models: every section of every model, on one artifact each, into one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from edgekit.bench.accuracy.objects import Predictions, Truth, predictions_from_instances, truth_from_labels
+from edgekit.bench.accuracy_section import accuracy_section, labels_section
+from edgekit.bench.cost import Json, latency_and_device, model_section, pipeline_section, roofline_section
+from edgekit.bench.device.choose import choose_probe
+from edgekit.bench.predict import predict_pictures, sample_tiles
+from edgekit.bench.settings import BenchSettings
+from edgekit.contracts import Progress, Segmenter
+from edgekit.environment import read_environment
+from edgekit.errors import EdgekitError, MeasurementError
+from edgekit.labels import LabelSet, match_classes
+from edgekit.segment import SegmenterSettings, open_segmenter
+
+FORMAT, FORMAT_VERSION = "edgekit-bench", 1
+"""What a report file says of itself; the version rises when a reader of the older one would misread it."""
+
+
+@dataclass(frozen=True)
+class BenchData:
+    """Labelled pictures to judge accuracy on."""
+
+    labels: LabelSet
+    images: Path
+    class_map: Mapping[str, str] = field(default_factory=dict)
+    """Label class -> model class where names differ; `*` stands for all others."""
+    ignore_classes: tuple[str, ...] = ()
+    """Label classes that are ignored regions."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRun:
+    """One model's section of the report, and what it is drawn from."""
+
+    section: Json
+    truth: Truth | None = None
+    predictions: Predictions | None = None
+
+
+def bench_models(
+    models: Sequence[Path], data: BenchData | None, engine: SegmenterSettings, settings: BenchSettings,
+    *, progress: Progress,
+) -> tuple[Json, list[ModelRun]]:  # fmt: skip
+    """Bench every model; the report as plain JSON types, and what pictures are drawn from.
+
+    Raises:
+        ModelError, ContractError, ProviderError: a model that cannot be used.
+        LabelsError: labels that do not fit the pictures or the model's classes.
+    """
+    runs = [bench_model(path, data, engine, settings, progress=progress) for path in models]
+    return document([run.section for run in runs], None if data is None else labels_section(data.labels)), runs
+
+
+def bench_model(
+    path: Path, data: BenchData | None, engine: SegmenterSettings, settings: BenchSettings, *, progress: Progress
+) -> ModelRun:
+    """Bench one model."""
+    started = time.perf_counter()
+    segmenter = open_segmenter(path, settings=engine)
+    opened_ms = (time.perf_counter() - started) * 1e3
+    try:
+        section: Json = {
+            "name": path.stem, "file": path.name, "info": asdict(segmenter.info),
+            "model_id": segmenter.info.model_id, "provider": asdict(segmenter.provider),
+        }  # fmt: skip
+        if "model" in settings.sections:
+            section["model"] = model_section(path, segmenter)
+        if {"latency", "device"} & set(settings.sections):
+            progress(f"{path.stem}: latency", 0, None)
+            macs = section.get("model", {}).get("macs")
+            section |= _cost_sections(path, segmenter, (opened_ms, macs), settings)
+        if "accuracy" in settings.sections and data is not None:
+            return _with_accuracy(section, segmenter, data, settings, progress=progress)
+        return ModelRun(section)
+    finally:
+        segmenter.close()
+
+
+def document(models: Sequence[Json], labels: Json | None) -> Json:
+    """A report: what it is, when and where it was made, and its models."""
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "environment": read_environment().as_dict(),
+        "labels": labels,
+        "models": list(models),
+    }
+
+
+def check_document(data: Any, name: str) -> Json:
+    """A report that was read from a file.
+
+    Raises:
+        MeasurementError: it is none, or of a newer format.
+    """
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise MeasurementError(f"{name} is no report of edgekit bench")
+    if data.get("format_version") != FORMAT_VERSION:
+        raise MeasurementError(f"{name} has format version {data.get('format_version')}, this edgekit reads "
+                               f"{FORMAT_VERSION}", mend="measure again, or use the edgekit that wrote it")  # fmt: skip
+    return data
+
+
+def _cost_sections(
+    path: Path, segmenter: Segmenter, known: tuple[float, float | None], settings: BenchSettings
+) -> Json:
+    """Latency and device; `known` is the time that opening took, ms, and the MACs of a call where they were counted."""
+    opened_ms, macs = known
+    tiles = sample_tiles(segmenter.info.tile_size_px)
+    probe, instead = choose_probe(read_environment(), segmenter.provider.effective)
+    try:
+        latency, device = latency_and_device(segmenter, tiles, opened_ms, probe, settings)
+    finally:
+        probe.close()
+    if instead:
+        device["instead_of_gpu"] = instead
+    sections: Json = {"device": device} if "device" in settings.sections else {}
+    if "latency" in settings.sections:
+        latency["roofline"] = roofline_section(macs, latency["call_ms"]["median_ms"])
+        latency["pipeline"] = _pipeline(path, segmenter, settings)
+        sections["latency"] = latency
+    return sections
+
+
+def _pipeline(path: Path, segmenter: Segmenter, settings: BenchSettings) -> Json | None:
+    if not settings.pipeline:
+        return None
+    try:
+        return pipeline_section(path, segmenter.provider.requested)
+    except EdgekitError as error:
+        return {"reason": error.what}
+
+
+def _with_accuracy(
+    section: Json, segmenter: Segmenter, data: BenchData, settings: BenchSettings, *, progress: Progress
+) -> ModelRun:
+    info = segmenter.info
+    ignored = frozenset(data.ignore_classes)
+    kept = data.labels.with_ignored_classes(data.ignore_classes)
+    scored = dict.fromkeys(ignored, info.class_names[0]) | dict(data.class_map)
+    truth = truth_from_labels(kept, info.class_names, match_classes(kept, info.class_names, scored), any_class=ignored)
+    found, tiles, remarks = predict_pictures(segmenter, kept, data.images, progress=progress)
+    predictions = predictions_from_instances(found)
+    floor = f"the graph returns scores from {info.score_floor:g} on: AP lacks what lies below (a few thousandths)"
+    section["accuracy"] = accuracy_section(truth, predictions, settings.accuracy, remarks=[*remarks, floor])
+    section["accuracy"]["tiles"] = tiles
+    return ModelRun(section, truth, predictions)

@@ -1,0 +1,230 @@
+"""`edgekit bench`: what a model costs and how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgekit.cli.group import BareGroup
+
+if TYPE_CHECKING:
+    from edgekit.bench.run import BenchData, ModelRun
+
+app = typer.Typer(
+    cls=BareGroup, add_completion=False, help="Measure what a model costs and how good it is.",
+    epilog="Example: edgekit bench M.onnx --data instances.json --images images --report bench.html",
+)  # fmt: skip
+
+Labels = Annotated[Path | None, typer.Option("--data", help="Labels: COCO, LabelMe, CVAT, VIA, or a YOLO folder.")]
+Images = Annotated[Path | None, typer.Option(help="Folder of the pictures; default: images/ beside the labels.")]
+ClassMap = Annotated[str, typer.Option("--class-map", help="label=model,label=model; '*=model' maps all others.")]
+Ignore = Annotated[str, typer.Option("--ignore-classes", help="Label classes that are ignored regions, by commas.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Report as JSON.")]
+Report = Annotated[Path | None, typer.Option(help="Report as one web page (.html) or as Markdown (.md).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+
+
+@app.command(epilog="Example: edgekit bench a.onnx b.onnx --data instances.json --report bench.html")
+def run(
+    models: Annotated[list[Path] | None, typer.Argument(metavar="[MODEL]...", help="Default: the fruit model.")] = None,
+    data: Labels = None,
+    images: Images = None,
+    class_map: ClassMap = "",
+    ignore_classes: Ignore = "",
+    only: Annotated[str, typer.Option(help="Sections, by commas: model, latency, device, accuracy.")] = "",
+    backend: Annotated[str, typer.Option("--backend", "--provider", help="cpu, cuda, tensorrt, ...")] = "cpu",
+    threads: Annotated[int | None, typer.Option(help="Threads of the model; default: one a core.")] = None,
+    batch: Annotated[str, typer.Option(help="Tiles a call at which throughput is told, by commas.")] = "1,4",
+    seconds: Annotated[float, typer.Option(help="Seconds of timed calls; the warm-up takes a third.")] = 10.0,
+    speed: Annotated[float, typer.Option(help="Planned speed of the trolley, m/s.")] = 0.25,
+    px_per_metre: Annotated[float, typer.Option(help="Scale of the panorama.")] = 1280.0,
+    cameras: Annotated[int, typer.Option(help="Cameras on the trolley.")] = 2,
+    threshold: Annotated[float | None, typer.Option(help="Where counts are read; default: the highest F1.")] = None,
+    no_pipeline: Annotated[bool, typer.Option("--no-pipeline", help="Do not time the stages of a whole run.")] = False,
+    out: Out = None,
+    report: Report = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Bench one model or several: MACs, latency, device and, with --data, accuracy, in one report."""
+    from edgekit.bench.accuracy.evaluate import AccuracySettings
+    from edgekit.bench.latency.measure import MeasureSettings
+    from edgekit.bench.latency.trolley import TrolleySettings
+    from edgekit.bench.run import bench_models
+    from edgekit.bench.settings import SECTIONS, BenchSettings
+    from edgekit.cli.ui import progress
+    from edgekit.runtime.default_model import default_model_path
+    from edgekit.segment import SegmenterSettings
+
+    settings = BenchSettings(
+        tuple(_listed(only)) or SECTIONS,
+        tuple(_whole(text) for text in _listed(batch)),
+        not no_pipeline,
+        MeasureSettings(seconds / 3, seconds, most_s=max(120.0, seconds)),
+        TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
+        AccuracySettings(threshold=threshold),
+    )
+    labelled = _labelled(data, images, class_map, ignore_classes)
+    engine = SegmenterSettings(provider=backend, threads=threads)
+    with progress(quiet=quiet) as told:
+        document, runs = bench_models(models or [default_model_path()], labelled, engine, settings, progress=told)
+    _deliver(document, runs, labelled.images if labelled else None, (out, report, as_json, quiet))
+
+
+@app.command(epilog="Example: edgekit bench score results.json --data instances.json --report score.html")
+def score(
+    results: Annotated[Path, typer.Argument(help="COCO results of any tool (JSON).")],
+    data: Annotated[Path, typer.Option("--data", help="The labels that they were made for.")],
+    images: Annotated[Path | None, typer.Option(help="Folder of the pictures; draws the worst of them.")] = None,
+    ignore_classes: Ignore = "",
+    threshold: Annotated[float | None, typer.Option(help="Where counts are read; default: the highest F1.")] = None,
+    out: Out = None,
+    report: Report = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score the results of any other tool in the same way."""
+    from edgekit.bench.accuracy.evaluate import AccuracySettings
+    from edgekit.bench.accuracy.results_file import read_results
+    from edgekit.bench.accuracy_section import accuracy_section, labels_section
+    from edgekit.bench.run import ModelRun, document
+    from edgekit.labels import read_labels
+
+    labels = read_labels(data, images=images)
+    truth, predictions, odd = read_results(results, labels, ignore_classes=_listed(ignore_classes))
+    section = accuracy_section(truth, predictions, AccuracySettings(threshold=threshold))
+    entry = {"name": results.stem, "file": results.name, "accuracy": section}
+    whole = document([entry], labels_section(labels, odd))
+    _deliver(whole, [ModelRun(entry, truth, predictions)], images, (out, report, as_json, quiet))
+
+
+@app.command(epilog="Example: edgekit bench compare before.json after.json")
+def compare(
+    a: Annotated[Path, typer.Argument(help="A report of edgekit bench (JSON).")],
+    b: Annotated[Path, typer.Argument(help="Another: B is judged against A.")],
+    force: Annotated[bool, typer.Option("--force", help="Compare other boards, modes or data all the same.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Differences with intervals and a verdict: better, worse, or no evidence."""
+    from dataclasses import asdict
+
+    from edgekit.bench.compare import compare as compared
+    from edgekit.cli.ui import print_json
+
+    result = compared(_read(a), _read(b), force=force)
+    if as_json:
+        print_json(asdict(result))
+        return
+    for mismatch in result.mismatches:
+        typer.echo(f"not alike: {mismatch}")
+    rows = [["figure", result.a, result.b, "difference", "95 % interval", "B is"]]
+    for item in result.differences:
+        interval = f"{item.interval[0]:+.4g} to {item.interval[1]:+.4g}" if item.interval else "-"
+        rows.append(
+            [item.name, *(_short(value) for value in (item.a, item.b, item.difference)), interval, item.verdict]
+        )
+    _print_table(rows)
+
+
+@app.command(epilog="Example: edgekit bench table bench.json")
+def table(
+    reports: Annotated[list[Path], typer.Argument(help="Reports of edgekit bench (JSON).")],
+    as_json: AsJson = False,
+) -> None:
+    """The paper's Tables 1 and 2 for these models, beside the paper's own figures."""
+    from edgekit.bench.paper import table_1, table_2
+    from edgekit.cli.ui import print_json
+
+    models = [model for path in reports for model in _read(path)["models"]]
+    first, second = table_1(models), table_2(models)
+    if as_json:
+        print_json({"table_1": first, "table_2": second})
+        return
+    typer.echo("Table 1: accuracy, on the data at hand (the paper's pictures are not public)")
+    _print_table(first)
+    typer.echo("\nTable 2: cost (MACs are not FLOPs: one multiply-accumulate is two of them)")
+    _print_table(second)
+
+
+def _deliver(
+    document: dict[str, Any],
+    runs: list[ModelRun],
+    images: Path | None,
+    wanted: tuple[Path | None, Path | None, bool, bool],
+) -> None:
+    """Write and print what was asked for: JSON file, report file, JSON or tables on standard output."""
+    from edgekit.bench.advice import advise
+    from edgekit.bench.report.html import html_report
+    from edgekit.bench.report.markdown import markdown_report, remarks
+    from edgekit.bench.report.tables import overview
+    from edgekit.cli.ui import print_json, write_or_print_json
+    from edgekit.store.atomic import write_atomic
+
+    out, report, as_json, quiet = wanted
+    if out is not None:
+        write_or_print_json(document, out)
+    if report is not None:
+        markdown = report.suffix.lower() in (".md", ".markdown")
+        write_atomic(report, (markdown_report(document) if markdown else html_report(document, runs, images)).encode())
+    if as_json:
+        print_json(document)
+    elif not quiet:
+        _print_table(overview(document["models"]))
+        advice = advise(document["models"])
+        typer.echo(f"Deploy: {advice.model or 'undecided'}")
+        for reason in advice.reasons:
+            typer.echo(f"  - {reason}")
+        for model in document["models"]:
+            for remark in remarks(model):
+                typer.echo(f"  {model['name']}: {remark}")
+        for path in filter(None, (out, report)):
+            typer.echo(f"written: {path}")
+
+
+def _labelled(data: Path | None, images: Path | None, class_map: str, ignore_classes: str) -> BenchData | None:
+    from edgekit.bench.run import BenchData
+    from edgekit.labels import parse_class_map, read_labels
+
+    if data is None:
+        return None
+    folder = images or (data if data.is_dir() else data.parent / "images")
+    labels = read_labels(data, images=folder)
+    return BenchData(labels, folder, parse_class_map(class_map), tuple(_listed(ignore_classes)))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from edgekit.bench.run import check_document
+    from edgekit.labels.coco import read_json
+
+    return check_document(read_json(path), str(path))
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _whole(text: str) -> int:
+    from edgekit.errors import SettingsError
+
+    if not text.isdigit():
+        raise SettingsError(f"--batch {text}", mend="give whole numbers, such as 1,4")
+    return int(text)
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5g}"
+
+
+def _print_table(rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    head, *body = rows
+    drawn = Table(*head, box=box.SIMPLE_HEAD)
+    for row in body:
+        drawn.add_row(*row)
+    Console().print(drawn)
