@@ -29,7 +29,9 @@ TESTS = (
     TestSet("tomato_greenhouse_unseen", "tomato_greenhouse_unseen", "instances.json", "long:1200"),
     TestSet("tomato_val_tiles", "tomato_val_tiles", "instances.json", "fit"),
 )
-THRESHOLD_TOMATO = TestSet("tomato_plants_val", "tomato_plants", "instances_val.json", "fit")
+# val_image_060 is train_image_008 again: 285 SIFT matches agree on one similarity, at most 17 for any other pair
+TWINS = ("val_image_060.jpg",)
+THRESHOLD_TOMATO = TestSet("tomato_plants_val", "tomato_plants", "instances_val.json", "fit", without=TWINS)
 COMPARED = ("tomato_greenhouse_unseen", "tomato_val_tiles", "tomato_plants_val", "paprika_held_out")
 COLUMNS = ("tiles", "labels", "box_ap50", "box_ap", "mask_ap50", "mask_ap", "mask_f1", "mask_f1_at", "r", "r_pairs")
 DEPLOYED = ("mask_f1_deployed", "count_deployed", "count_error_deployed")

@@ -28,6 +28,8 @@ class TestSet:
     """``long:N`` or ``width:N``: resized so, then cut into tiles; ``fit``: long side to one tile, padded with black."""
     only: tuple[str, ...] = ()
     """Pictures to take; empty: all."""
+    without: tuple[str, ...] = ()
+    """Pictures to leave out."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def tiles_of(root: Path, test: TestSet, *, every: int = 1, side: int = 512) -> l
     """All tiles of a set, of every ``every``-th picture. Labels stay with 15 % and 40 pixels of the fruit visible."""
     coco = json.loads((root / test.folder / test.labels).read_text(encoding="utf-8"))
     infos = [i for i in coco["images"] if not test.only or i["file_name"] in test.only]
+    infos = [i for i in infos if i["file_name"] not in test.without]
     tiles = []
     for info in infos[::every]:
         image = read_rgb(root / test.folder / "images" / info["file_name"])
