@@ -59,7 +59,9 @@ def run(
     path = _model_path(model)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
-        chosen = resolve_threshold(ThresholdRequest(threshold, season, allow_mismatch), models[0].info)
+        chosen = resolve_threshold(
+            ThresholdRequest(threshold, season, allow_mismatch, Path("calibration")), models[0].info
+        )
         settings = settings.with_tile_size(models[0].info.tile_size_px)
         job = Job(plans, path.name, settings, chosen.value, chosen.origin)
         summary = run_job(job, out, models, progress=report)

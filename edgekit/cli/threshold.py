@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 
 from edgekit.contracts import ModelInfo
 from edgekit.errors import SettingsError
@@ -20,6 +22,8 @@ class ThresholdRequest:
     season: str | None
     """A season's name, or the path of its profile."""
     allow_model_mismatch: bool = False
+    profiles: Path | None = None
+    """Folder of season profiles, from which the day and the model choose where nothing is named; None: do not look."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class ChosenThreshold:
 
 
 def resolve_threshold(request: ThresholdRequest, info: ModelInfo) -> ChosenThreshold:
-    """The threshold of the options, of the season's profile, or of the model, in this order.
+    """The threshold of the options, of the season's profile (named, or chosen by day and model), or of the model.
 
     Raises:
         SettingsError: two thresholds are named, or one that no detection of this model can be judged by.
@@ -63,12 +67,34 @@ def _chosen(request: ThresholdRequest, info: ModelInfo) -> ChosenThreshold:
     if request.value is not None:
         return ChosenThreshold(request.value, "option --threshold")
     if request.season is not None:
-        from edgekit.calibration import load_profile, require_model
+        return _of_season(request, info, request.season)
+    if request.profiles is not None and next(request.profiles.glob("*.toml"), None) is not None:
+        return _of_day(request, info, request.profiles)
+    return _default(info)
 
-        profile = load_profile(request.season)
-        warning = require_model(profile, info.model_id, allow_model_mismatch=request.allow_model_mismatch)
-        origin = f"season {profile.season}" + (f" ({warning})" if warning else "")
-        return ChosenThreshold(profile.threshold, origin, warning)
+
+def _of_season(request: ThresholdRequest, info: ModelInfo, season: str) -> ChosenThreshold:
+    from edgekit.calibration import load_profile, require_model
+
+    profile = load_profile(season, request.profiles)
+    warning = require_model(profile, info.model_id, allow_model_mismatch=request.allow_model_mismatch)
+    origin = f"season {profile.season}" + (f" ({warning})" if warning else "")
+    return ChosenThreshold(profile.threshold, origin, warning)
+
+
+def _of_day(request: ThresholdRequest, info: ModelInfo, folder: Path) -> ChosenThreshold:
+    """The profile that holds today with this model; else the default, with a warning."""
+    from edgekit.calibration import pick_profile
+
+    choice = pick_profile(folder, date.today(), info.model_id, allow_model_mismatch=request.allow_model_mismatch)
+    warning = "; ".join(choice.warnings) or None
+    if choice.profile is not None:
+        return ChosenThreshold(choice.profile.threshold, choice.reason + (f" ({warning})" if warning else ""), warning)
+    default = _default(info)
+    return ChosenThreshold(default.value, f"{default.origin} ({choice.reason})", warning or choice.reason)
+
+
+def _default(info: ModelInfo) -> ChosenThreshold:
     if info.default_threshold is not None:
         return ChosenThreshold(info.default_threshold, "the model's default")
     return ChosenThreshold(FALLBACK, f"edgekit's fallback {FALLBACK:g}: the model names none")
