@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
-import zipfile
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -77,8 +76,8 @@ def _read(path: Path, *, weights_only: bool) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=weights_only)
     except pickle.UnpicklingError as error:
-        wanted = re.search(r"(?:GLOBAL|global|class) `?([\w.]+\.[\w.]+)`?", str(error))
-        if weights_only and zipfile.is_zipfile(path) and wanted:
+        wanted = re.search(r"(?:GLOBAL|class|function) ([\w.]+)", str(error).rpartition("WeightsUnpickler error:")[2])
+        if weights_only and wanted:
             raise CheckpointError(
                 f"{path} wants {wanted[1]}, which is not among the classes that weights are made of",
                 mend="if you know who made it, use --trust-checkpoint, which runs whatever code the file holds",

@@ -145,7 +145,9 @@ def test_a_silent_fallback_of_onnx_runtime_itself_is_an_error():
     settings = SegmenterSettings(provider="cuda")
     with pytest.raises(ProviderError, match="CPUExecutionProvider"):
         effective_choice(settings, ["CPUExecutionProvider"])
-    assert effective_choice(replace(settings, allow_cpu_fallback=True), ["CPUExecutionProvider"]).effective.startswith("CPU")
+    assert effective_choice(replace(settings, allow_cpu_fallback=True), ["CPUExecutionProvider"]).effective.startswith(
+        "CPU"
+    )
 
 
 def test_a_closed_segmenter_says_so(segmenter):

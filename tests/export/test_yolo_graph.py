@@ -1,0 +1,192 @@
+"""The YOLO graph: static shapes, batches, limits, and the same rows for both targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from export.conftest import SMALL, make
+
+from edgekit.contracts import ResultFlag
+from edgekit.errors import CheckpointError, SettingsError
+from edgekit.segment import SegmenterSettings, open_segmenter
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("ultralytics")
+Weights = pytest.importorskip("edgekit.export.builder").Weights
+build = pytest.importorskip("edgekit.export.yolo").build
+pytestmark = pytest.mark.torch
+
+ONE_THREAD = SegmenterSettings(threads=1)
+
+
+@pytest.fixture(scope="module")
+def tiles():
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (3, 128, 128, 3), np.uint8)
+    black, white = np.zeros((1, 128, 128, 3), np.uint8), np.full((1, 128, 128, 3), 255, np.uint8)
+    return np.concatenate([noise, black, white])
+
+
+def same(a, b, *, iou_px=2):
+    assert (len(a.instances), a.candidates, a.flags) == (len(b.instances), b.candidates, b.flags)
+    np.testing.assert_allclose(a.instances.scores, b.instances.scores, atol=1e-5)
+    np.testing.assert_allclose(a.instances.boxes_xyxy, b.instances.boxes_xyxy, atol=1e-2)
+    np.testing.assert_array_equal(a.instances.labels, b.instances.labels)
+    for first, second in zip(a.instances.masks, b.instances.masks, strict=True):
+        assert abs(first.area_px - second.area_px) <= iou_px
+
+
+def test_every_output_has_a_fixed_shape(small_graph):
+    import onnx
+
+    from edgekit.export.tensors import shape_of
+
+    model = onnx.load(small_graph)
+    shapes = {item.name: shape_of(item) for item in model.graph.output}
+    assert shapes["masks"] == (1, 20, 32, 32)
+    assert shapes["boxes"] == (1, 20, 4)
+    assert all(isinstance(size, int) for shape in shapes.values() for size in shape)
+
+
+def test_the_graph_gives_what_the_module_gives(small_graph, tiles):
+    built = build(SMALL, Weights(untrained_seed=3), target="cpu")
+    segmenter = open_segmenter(small_graph, settings=ONE_THREAD)
+    for tile in tiles:
+        with torch.no_grad():
+            names = dict(zip(built.output_names, built.module(torch.from_numpy(tile[None])), strict=True))
+        (got,) = segmenter.segment(tile[None])
+        assert len(got.instances) == int(names["count"]) > 0
+        np.testing.assert_allclose(got.instances.scores, names["scores"][0, : len(got.instances)].numpy(), atol=1e-5)
+        np.testing.assert_allclose(got.instances.boxes_xyxy, names["boxes"][0, : len(got.instances)].numpy(), atol=1e-2)
+
+
+def test_both_targets_give_the_same_rows(small_graph, small_graph_for_tensorrt, tiles):
+    cpu, static = (open_segmenter(path, settings=ONE_THREAD) for path in (small_graph, small_graph_for_tensorrt))
+    for a, b in zip(cpu.segment(tiles), static.segment(tiles), strict=True):
+        same(a, b)
+
+
+def test_a_batch_gives_the_same_rows_as_tile_by_tile(tmp_path, small_graph, tiles):
+    four = open_segmenter(make(tmp_path, replace(SMALL, batch=4)), settings=ONE_THREAD)
+    one = open_segmenter(small_graph, settings=ONE_THREAD)
+    for a, b in zip(one.segment(tiles), four.segment(tiles), strict=True):
+        same(a, b)
+
+
+def test_the_same_tile_at_two_places_of_a_batch_gives_the_same(tmp_path, tiles):
+    four = open_segmenter(make(tmp_path, replace(SMALL, batch=4)), settings=ONE_THREAD)
+    results = four.segment(tiles[[3, 0, 3, 0]])
+    same(results[1], results[3])
+    same(results[0], results[2])
+
+
+def test_limits_that_bite_are_told(small_graph, tiles):
+    (result,) = open_segmenter(small_graph, settings=ONE_THREAD).segment(tiles[:1])
+    assert result.cut_to_limit
+    assert result.flags & ResultFlag.PROPOSALS_CUT  # 128 px have 336 anchors, 64 enter NMS
+
+
+def test_scores_fall_and_rows_past_the_count_are_zero(small_graph, tiles):
+    import onnxruntime as ort
+
+    session = ort.InferenceSession(str(small_graph), providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_outputs()]
+    outputs = dict(zip(names, session.run(None, {"tiles": tiles[:1]}), strict=True))
+    count = int(outputs["count"][0])
+    assert (np.diff(outputs["scores"][0, :count]) <= 0).all()
+    for name in ("boxes", "scores", "labels", "masks"):
+        assert not outputs[name][0, count:].any()
+
+
+def test_a_floor_above_every_score_gives_no_rows_and_a_session_that_goes_on(tmp_path, tiles):
+    segmenter = open_segmenter(make(tmp_path, replace(SMALL, score_floor=0.9)), settings=ONE_THREAD)
+    for result in (*segmenter.segment(tiles), *segmenter.segment(tiles[:1])):
+        assert (len(result.instances), result.candidates, result.flags) == (0, 0, ResultFlag(0))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_untrained_graphs_depend_on_the_seed_alone_and_say_so(seed):
+    first, second = (build(SMALL, Weights(untrained_seed=seed), target="cpu") for _ in range(2))
+    assert first.info.untrained
+    assert str(seed) in first.info.weights_digest
+    for name, value in first.module.state_dict().items():
+        torch.testing.assert_close(value, second.module.state_dict()[name])
+
+
+@pytest.mark.parametrize("name", ["yolov8n-seg", "yolo26n-seg"])
+@pytest.mark.parametrize("end2end", [False, True])
+def test_the_rest_of_the_family_passes(tmp_path, tiles, name, end2end):
+    from ultralytics.nn.tasks import SegmentationModel
+
+    if end2end and "26" not in name:
+        pytest.skip("only YOLO26 has a one-to-one head")
+    model = SegmentationModel(f"{name}.yaml", nc=2, verbose=False)
+    model.names = {0: "fruit", 1: "leaf"}
+    model.model[-1].end2end = end2end
+    path = tmp_path / "w.pt"
+    torch.save({"model": model.half()}, path)
+    built = build(replace(SMALL, classes=()), Weights(path), target="cpu")
+    assert built.info.class_names == ("fruit", "leaf")
+    with torch.no_grad():
+        count, boxes, *_ = built.module(torch.from_numpy(tiles[:1]))
+    assert int(count) > 0
+    assert 0 <= float(boxes.min()) <= float(boxes.max()) <= 128
+
+
+def test_prototypes_of_another_size_are_read_from_the_model(tmp_path, tiles):
+    """Never a quarter of the tile by assumption (Ultralytics' mask ratio leads astray)."""
+    from torch import nn
+    from ultralytics.nn.tasks import SegmentationModel
+
+    model = SegmentationModel("yolo11n-seg.yaml", nc=1, verbose=False).eval()
+    proto = model.model[-1].proto
+    proto.cv3 = nn.Sequential(proto.cv3, nn.Upsample(scale_factor=2, mode="nearest"))
+    model.model[-1].proto = proto
+    path = tmp_path / "w.pt"
+    torch.save({"model": model}, path)
+    built = build(replace(SMALL, classes=()), Weights(path), target="cpu")
+    assert built.info.mask_size_px == 64
+    with torch.no_grad():
+        masks = built.module(torch.from_numpy(tiles[:1]))[4]
+    assert masks.shape == (1, 20, 64, 64)
+
+
+def test_two_classes_do_not_suppress_each_other_far_from_the_origin():
+    """Class offsets must not cost precision: two classes, boxes 4 px apart, class 79."""
+    from edgekit.export.graphs.suppress import Suppressor
+    from edgekit.export.graphs.yolo import CLASS_SHIFT_TILES
+
+    boxes = torch.tensor([[[10.0, 10, 20, 20], [10, 10, 20, 20], [14, 10, 24, 20]]])
+    labels = torch.tensor([[79, 78, 79]])
+    shifted = boxes + (labels * float(CLASS_SHIFT_TILES * 512)).unsqueeze(2)
+    for target in ("cpu", "tensorrt"):
+        keep, settled = Suppressor(0.4, target)(shifted, torch.ones(1, 3, dtype=torch.bool))
+        assert keep.tolist() == [[True, True, False]]  # 6 x 10 of 140 px: IoU 0.43
+        assert settled.all()
+
+
+def test_another_class_count_and_another_model_are_refused(tmp_path, tomato_weights):
+    with pytest.raises(CheckpointError, match="1 classes, the recipe names 2"):
+        build(SMALL, Weights(tomato_weights), target="cpu")
+    detector = tmp_path / "detect.pt"
+    from ultralytics.nn.tasks import DetectionModel
+
+    torch.save({"model": DetectionModel("yolo11n.yaml", nc=1, verbose=False)}, detector)
+    with pytest.raises(CheckpointError, match="DetectionModel"):
+        build(SMALL, Weights(detector), target="cpu")
+    with pytest.raises(CheckpointError, match="no masks"):
+        build(SMALL, Weights(detector, trust_checkpoint=True), target="cpu")
+
+
+def test_a_state_dict_is_refused_by_what_it_is(shared):
+    with pytest.raises(CheckpointError, match="holds no model"):
+        build(SMALL, Weights(shared / "weights" / "yolo11n_coco_from_int8.pt"), target="cpu")
+
+
+def test_what_the_family_cannot_do_is_refused():
+    with pytest.raises(SettingsError, match="variant"):
+        build(replace(SMALL, variant="q"), Weights(untrained_seed=0), target="cpu")
+    with pytest.raises(SettingsError, match="mean_rgb"):
+        build(replace(SMALL, mean_rgb=(0.5, 0.5, 0.5)), Weights(untrained_seed=0), target="cpu")
