@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ LARGEST_PX = 6_000_000
 LINE_PX = 8192
 """A longer row goes on in the next line, as text does; common viewers show pictures of this width in full."""
 _CHUNK_PX = 4096
+_WORKERS = 2
 _HEADER_PX = 26
 _GAP_PX = 10
 _PAPER = (24, 24, 24)
@@ -60,11 +62,16 @@ def annotated(rows: Sequence[Row]) -> Image:
     scale = 1 / picture_shrink([row.size_wh for row in rows])
     pieces, size_wh = _lay_out(rows, scale)
     canvas = np.full((size_wh[1], size_wh[0], 3), _PAPER, np.uint8)
-    for piece in pieces:
-        drawn = _draw(piece, scale)
-        top = piece.y_px + _HEADER_PX
-        canvas[top : top + drawn.shape[0], piece.x_px : piece.x_px + drawn.shape[1]] = drawn
-        _write_title(canvas, piece)
+
+    def draw_row(row: Row) -> None:
+        for piece in (item for item in pieces if item.row is row):
+            drawn = _draw(piece, scale)
+            top = piece.y_px + _HEADER_PX
+            canvas[top : top + drawn.shape[0], piece.x_px : piece.x_px + drawn.shape[1]] = drawn
+            _write_title(canvas, piece)
+
+    with ThreadPoolExecutor(_WORKERS, thread_name_prefix="edgekit-draw") as workers:  # no two rows share a pixel
+        list(workers.map(draw_row, rows))
     return canvas
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from edgekit.contracts import Columns, FrameSource, Image, TileSpec
 from edgekit.errors import RunFolderError, SourceError
-from edgekit.runtime.mosaic import StripMosaic
 from edgekit.runtime.orientation import mirror, rising
 from edgekit.runtime.row_source import panorama_columns
 from edgekit.runtime.segments import SegmentWriter
@@ -21,6 +20,9 @@ from edgekit.runtime.sources import open_source
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.store import PanoramaShape, StoredSource
 from edgekit.tiles import TileCutter
+
+if TYPE_CHECKING:
+    from edgekit.runtime.mosaic import StripMosaic
 
 Tile = tuple[TileSpec, Image]
 
@@ -142,6 +144,8 @@ class RowPass:
         return 1 if self._mosaic is None else self._mosaic.direction
 
     def _built(self, source: FrameSource) -> Iterator[Columns]:
+        from edgekit.runtime.mosaic import StripMosaic  # brings SciPy along, which a finished panorama does not need
+
         self._mosaic = mosaic = StripMosaic(self._settings.panorama)
         self.expected_frames = source.length
         self.frames = 0
