@@ -99,7 +99,7 @@ def study_tiles(cell: Cell, tiles: int, sessions: int, draws: int, seed: int) ->
 
 
 def bounds_of(sums: GroupSums, cell: Cell, weights: Floats, seen_range: tuple[Floats, Floats]) -> dict[str, Bounds]:
-    """Intervals by procedure; `issued` is 1 where a threshold would be set, `held` where a Fieller set has the truth."""
+    """Intervals by procedure; `issued`: 1 where a threshold would be set, `held`: where a Fieller set has the truth."""
     target = cell.iou_target
     total = sums.total()
     x_th, sigma = solve(fit_line(total), target), sigma_closed_form(total, target)

@@ -91,7 +91,7 @@ def _of_day(request: ThresholdRequest, info: ModelInfo, folder: Path) -> ChosenT
     if choice.profile is not None:
         return ChosenThreshold(choice.profile.threshold, choice.reason + (f" ({warning})" if warning else ""), warning)
     default = _default(info)
-    return ChosenThreshold(default.value, f"{default.origin} ({choice.reason})", warning or choice.reason)
+    return ChosenThreshold(default.value, f"{default.origin}: {choice.reason}", warning or choice.reason)
 
 
 def _default(info: ModelInfo) -> ChosenThreshold:
