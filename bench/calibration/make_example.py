@@ -9,6 +9,7 @@ not trained on are used, previews enlarged to the width of the others. Pictures 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,8 +50,10 @@ def main() -> None:
     for png in (session / "images").glob("*.png"):
         cv2.imwrite(str(png.with_suffix(".jpg")), cv2.imread(str(png)), [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
         png.unlink()
+    for form in ("labelme", "cvat"):  # the labels are in coco/; what nobody corrected would only confuse
+        shutil.rmtree(session / form)
     edgekit(
-        "calibrate", "fit", session, "--labels", session / "coco" / "labels.json", "--season", "example-pepper",
+        "calibrate", "fit", session, "--season", "example-pepper",
         "--crop", "sweet pepper", "--place", "pictures of one greenhouse, CC BY-SA 4.0, lemontyc",
         "--from", "2021-01-01", "--to", "2021-12-31", "--profiles", arguments.out,
         "--json", session / "fit.json", "--report", session / "report.html",

@@ -63,7 +63,7 @@ def _is_changed(session: Session, form: str) -> bool:
     written = {
         name: digest for name, digest in session.prelabels.items() if name == form or name.startswith(form + "/")
     }
-    return _digests(session.folder, form) != written
+    return (session.folder / form).exists() and _digests(session.folder, form) != written
 
 
 def _digests(folder: Path, form: str) -> dict[str, str]:
