@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgekit.contracts import Displacement, Frame
+from edgekit.contracts import Displacement, FloatArray, Frame
 from edgekit.runtime.displacement_blocks import BlockMatches, match_blocks
 from edgekit.runtime.displacement_coarse import CoarseMatcher
 from edgekit.runtime.displacement_planes import PlaneMaker, Planes
@@ -24,6 +24,10 @@ _LOST_SHARE = 0.35
 _LEAST_SPREAD_PX = 12.0
 _SPREAD_SHARE = 0.5
 """Standard deviation of what is expected: half of it; hand-pushed trolleys jerk from 40 to 120 px a frame."""
+_LEAST_LAYER_PX, _LAYER_SHARE = 3.0, 0.25
+_OTHER_LAYER = 0.4
+"""Weight of blocks that move at another speed than the row did so far: a branch that passes close by counts less; a
+jerk of the trolley, which moves all blocks alike, changes nothing."""
 _SPEED_MEMORY = 0.5
 """Weight of the newest speed."""
 
@@ -86,6 +90,7 @@ class CanopyDisplacement:
             self._maker = PlaneMaker(self._settings, (self._width_px, height))
             unit_px = 2 * self._maker.factor
             reach, lift = self._settings.reach * self._width_px / unit_px, self._settings.lift_px / (2 * unit_px)
+            lift = min(lift, self._maker.spectrum_rows // 3)
             self._coarse = CoarseMatcher(self._maker.transform_px, round(reach), round(lift))
         return self._maker(frame.image)
 
@@ -97,24 +102,33 @@ class CanopyDisplacement:
         prior = None
         if self._speed_px_s is not None:
             spread_px = max(_LEAST_SPREAD_PX, _SPREAD_SHARE * abs(expected_px))
-            prior = ((reference.dx_px + expected_px) / unit_px, spread_px / unit_px)
-        coarse = self._coarse.match(reference.planes, planes, prior)
+            prior = (reference.dx_px + expected_px, spread_px)
+        coarse = self._coarse.match(reference.planes, planes, prior and (prior[0] / unit_px, prior[1] / unit_px))
         factors = (self._maker.factor, self._maker.sharp_factor)
         blocks = match_blocks(reference.planes, planes, coarse, factors)
-        return self._judge(blocks)
+        return self._judge(blocks, prior and prior[0])
 
-    def _judge(self, blocks: BlockMatches) -> _Match:
+    def _judge(self, blocks: BlockMatches, expected_px: float | None) -> _Match:
         """One displacement of many, and whether to believe it."""
         if blocks.textured < _LEAST_BLOCKS:
             return _Match(0.0, 0.0, 0.0, f"featureless: {blocks.textured} blocks show anything")
         if len(blocks.dx) < _LEAST_BLOCKS:
             return _Match(0.0, 0.0, 0.0, f"{len(blocks.dx)} of {blocks.textured} blocks were found again")
-        off_px = blocks.x - self._width_px / 2
-        weights = np.exp(-0.5 * (off_px / (self._settings.focus * self._width_px)) ** 2) + np.float32(1e-6)
+        weights = self._weights(blocks, expected_px)
         across, down = agree(blocks.dx, weights), agree(blocks.dy, weights)
         confidence = across.share * min(blocks.found / blocks.textured, 1.0)
         agreeing = f"{across.share * blocks.found:.0f} of {blocks.textured} blocks agree"
         return _Match(across.value, down.value, confidence, None if confidence >= _LEAST_CONFIDENCE else agreeing)
+
+    def _weights(self, blocks: BlockMatches, expected_px: float | None) -> FloatArray:
+        """How much each block counts: by its distance from the middle, and, where layers part, by what is expected."""
+        off = (blocks.x - self._width_px / 2) / (self._settings.focus * self._width_px)
+        weights = np.exp(-0.5 * off**2) + np.float32(1e-6)
+        if expected_px is not None:
+            spread_px = max(_LEAST_LAYER_PX, _LAYER_SHARE * abs(expected_px))
+            near = np.exp(-0.5 * ((blocks.dx - expected_px) / spread_px) ** 2)
+            weights = weights * (_OTHER_LAYER + (1 - _OTHER_LAYER) * near)
+        return np.asarray(weights, np.float32)
 
     def _accept(self, reference: _Reference, planes: Planes, match: _Match, elapsed_s: float) -> Displacement:
         """Take a measured displacement; a frame that lies far from its reference becomes the next one."""

@@ -58,6 +58,9 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
         factors: frame pixels a fine pixel, and a sharp pixel.
     """
     factor, sharp_factor = factors
+    height, width = before.coarse.shape
+    if height < _BLOCK_WH[1] or width < 2 * _BLOCK_WH[0]:
+        return BlockMatches(*(np.zeros(0, np.float32) for _ in range(3)), textured=0, found=0)
     shifts = _shifts(coarse.dx, before.coarse.shape[1])
     alike, energy, inside = _likeness(before.coarse, after.coarse, shifts, 2 * coarse.dy)
     best = alike.argmax(axis=0)

@@ -60,7 +60,9 @@ class PlaneMaker:
         """Frame pixels a fine pixel; a coarse one is two fine ones, a row of the spectrum four."""
         top, bottom = (round(height * share) for share in settings.band)
         unit = 4 * self.factor
-        self._rows = slice(top, top + max((bottom - top) // unit, 1) * unit)
+        self.spectrum_rows = max((bottom - top) // unit, 1)
+        """Rows of the spectrum."""
+        self._rows = slice(top, top + self.spectrum_rows * unit)
         self._columns = slice(0, max(width // unit, 1) * unit)
         columns = self._columns.stop // (2 * self.factor)
         self._window = np.hanning(columns).astype(np.float32)
