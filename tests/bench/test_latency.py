@@ -107,10 +107,10 @@ def test_throttling_power_mode_and_other_work_are_told() -> None:
 
 
 def test_trolley_speed_by_hand() -> None:
-    """512 px tiles with 64 px overlap, 720 px high: 2 rows; 1280 px a metre: 2 x 2 x 1280 / 448 tiles a metre."""
+    """512 px tiles with 96 px overlap, 720 px high: 2 rows; 1280 px a metre: 2 x 2 x 1280 / 416 tiles a metre."""
     speed = trolley_speed(20.0, 512, TrolleySettings())
-    assert speed.tiles_per_metre == pytest.approx(4 * 1280 / 448)
-    assert speed.highest_speed_m_s == pytest.approx(20 / (4 * 1280 / 448))
+    assert speed.tiles_per_metre == pytest.approx(4 * 1280 / 416)
+    assert speed.highest_speed_m_s == pytest.approx(20 / (4 * 1280 / 416))
     assert speed.real_time_factor == pytest.approx(0.25 / speed.highest_speed_m_s)
     with pytest.raises(MeasurementError):
         trolley_speed(20.0, 64, TrolleySettings())

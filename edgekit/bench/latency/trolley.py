@@ -18,8 +18,8 @@ class TrolleySettings:
     px_per_metre: float = 1280.0
     """Scale of the panorama: a camera of 1280 px that sees 1 m of row."""
     panorama_height_px: int = 720
-    overlap_px: int = 64
-    """Overlap of neighbouring tiles."""
+    overlap_px: int = 96
+    """Overlap of neighbouring tiles: the run's own default."""
     cameras: int = 2
     """Left and right."""
     speed_m_s: float = 0.25

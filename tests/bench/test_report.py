@@ -1,0 +1,251 @@
+"""From models to a report: sections on a fake model, comparison, advice, the web page and the command."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from edgekit.bench.accuracy.evaluate import AccuracySettings
+from edgekit.bench.accuracy_section import accuracy_section
+from edgekit.bench.advice import advise
+from edgekit.bench.compare import compare
+from edgekit.bench.cost import latency_and_device
+from edgekit.bench.device.readings import Reading
+from edgekit.bench.latency.measure import MeasureSettings
+from edgekit.bench.paper import table_1, table_2
+from edgekit.bench.predict import predict_pictures, sample_tiles
+from edgekit.bench.report.html import html_report
+from edgekit.bench.report.markdown import markdown_report
+from edgekit.bench.run import ModelRun, check_document, document
+from edgekit.bench.settings import BenchSettings
+from edgekit.contracts import Instances, TileResult
+from edgekit.errors import LabelsError, MeasurementError, SettingsError
+from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, write_coco
+from edgekit.masks import encode
+from tests.bench.scenes import scene
+
+pytest.importorskip("hotcoco")
+pytest.importorskip("matplotlib")
+
+
+class FakeSegmenter:
+    """Finds nothing, in a millisecond."""
+
+    def __init__(self) -> None:
+        self.info = SimpleNamespace(batch=2, tile_size_px=128, max_detections=10)
+        self.calls: list[int] = []
+
+    def segment(self, tiles):
+        self.calls.append(len(tiles))
+        return [TileResult(Instances.empty(), 0) for _ in tiles]
+
+    def close(self) -> None: ...
+
+
+class FakeProbe:
+    name, source, power_mode, period_s = "Jetson Test", "sysfs", "15W", 0.01
+
+    def __init__(self) -> None:
+        self.missing = {"device memory": "shared"}
+
+    def read(self) -> Reading:
+        import time
+
+        return Reading(time.monotonic(), 7.0, None, 120.0, 50.0, 900.0, 0.5)
+
+    def close(self) -> None: ...
+
+
+QUICK = BenchSettings(measure=MeasureSettings(0.05, 0.2, 30, 1.0), pipeline=False)
+
+
+def model(name: str, seed: int = 3, *, spoil: float = 0.0, slow: float = 1.0):
+    truth, predictions = scene(seed, pictures=60, ties=False)
+    rng = np.random.default_rng(1)
+    kept = rng.random(len(predictions)) >= spoil
+    predictions = replace(
+        predictions, picture=predictions.picture[kept], label=predictions.label[kept],
+        boxes_xyxy=predictions.boxes_xyxy[kept], scores=predictions.scores[kept],
+        masks=tuple(mask for mask, keep in zip(predictions.masks, kept, strict=True) if keep),
+    )  # fmt: skip
+    samples = (20 * slow + rng.normal(0, 0.3, 120)).tolist()
+    section = {
+        "name": name, "provider": {"requested": "cpu", "effective": "cpu", "reason": "asked for"},
+        "info": {"model": "yolo11", "untrained": False},
+        "accuracy": accuracy_section(truth, predictions, AccuracySettings(draws=200)),
+        "latency": fake_latency(samples),
+        "device": None,
+        "model": {"macs": 3e9, "macs_per_image": 3e9, "parameters": 2.8e6, "macs_by_part": {"stem": 3e9},
+                  "macs_per_proposal": None, "macs_per_mask": None, "macs_fixed": 3e9, "not_counted": {"Relu": 4}},
+    }  # fmt: skip
+    return ModelRun(section, truth, predictions)
+
+
+def fake_latency(samples):
+    latency, _ = latency_and_device(FakeSegmenter(), np.zeros((3, 128, 128, 3), np.uint8), 5.0, FakeProbe(), QUICK)
+    median = float(np.median(samples))
+    latency |= {"samples_ms": samples, "tiles_per_call": 1, "tile_ms_median": median}
+    latency["trolley"] |= {"highest_speed_m_s": 8 / median, "real_time_factor": 0.25 / (8 / median)}
+    return latency
+
+
+def test_latency_and_device_sections_on_fakes() -> None:
+    segmenter = FakeSegmenter()
+    tiles = np.zeros((3, 128, 128, 3), np.uint8)
+    latency, device = latency_and_device(segmenter, tiles, 12.0, FakeProbe(), QUICK)
+    assert latency["call_ms"]["n"] >= 30
+    assert latency["tiles_per_call"] == 2
+    assert latency["first_result_ms"] > 12
+    assert set(latency["tiles_per_s_by_call_size"]) == {"1", "4"}
+    assert set(segmenter.calls) == {1, 2, 4}
+    assert device["mean_w"] == pytest.approx(7, rel=0.05)
+    assert device["energy_above_idle_j_per_tile"] == pytest.approx(0, abs=1e-3)
+    assert device["energy_j_per_tile"] * device["tiles"] == pytest.approx(device["energy_j"])
+    json.dumps([latency, device], allow_nan=False)
+
+
+def test_compare_says_better_worse_and_no_evidence() -> None:
+    good, bad = model("good"), model("bad", spoil=0.4, slow=2.0)
+    a, b = (document([run.section], None) for run in (good, bad))
+    verdicts = {item.name: item.verdict for item in compare(a, b).differences}
+    assert verdicts["mask_f1"] == "worse"
+    assert verdicts["tile_ms_median"] == "worse"
+    back = {item.name: item.verdict for item in compare(b, a).differences}
+    assert back["mask_f1"] == "better"
+    same = compare(a, a)
+    assert {item.verdict for item in same.differences} == {"no evidence"}
+
+
+def test_compare_refuses_other_data_and_boards() -> None:
+    a, b = document([model("a").section], None), document([model("b", seed=4).section], None)
+    with pytest.raises(MeasurementError, match="data"):
+        compare(a, b)
+    assert compare(a, b, force=True).mismatches
+    elsewhere = json.loads(json.dumps(a))
+    elsewhere["environment"]["board"] = "Jetson Orin NX"
+    with pytest.raises(MeasurementError, match="board"):
+        compare(a, elsewhere)
+
+
+def test_advice_takes_the_better_then_the_faster_then_what_keeps_up() -> None:
+    good, bad, slow = model("good"), model("bad", spoil=0.4, slow=0.5), model("slow", slow=1.5)
+    advice = advise([bad.section, good.section])
+    assert advice.model == "good"
+    assert "labelled fruit" in advice.reasons[0]
+    assert advise([slow.section, good.section]).model == "good"  # as accurate and faster
+    crawling = model("crawling", slow=20)
+    advice = advise([crawling.section, bad.section])
+    assert advice.model == "bad"
+    assert "too slow" in advice.reasons[0]
+    assert advise([]).model is None
+    assert advise([{"name": "x", "latency": good.section["latency"]}]).model == "x"
+
+
+def test_web_page_stands_alone_and_names_the_choice_first(tmp_path: Path) -> None:
+    runs = [model("alpha"), model("beta", spoil=0.4)]
+    for name in runs[0].truth.picture_names:
+        cv2.imwrite(str(tmp_path / name), np.full((48, 48, 3), 90, np.uint8))
+    page = html_report(document([run.section for run in runs], None), runs, tmp_path)
+    assert not re.search(r"<(script|link|iframe)", page)
+    assert not re.search(r"(src|href)=['\"]?https?:", page)
+    assert page.index("<strong>alpha</strong>") < page.index("<svg")
+    assert page.count("data:image/jpeg;base64,") >= 8
+    for title in ("Accuracy against cost", "F1 against threshold", "AJI against threshold", "Precision against recall",
+                  "Segmentation reliability: alpha", "Latency"):  # fmt: skip
+        assert title in page
+    assert html_report(document([], None)).count("Undecided") == 1
+
+
+def test_names_are_escaped() -> None:
+    run = model("<b>&")
+    page = html_report(document([run.section], None))
+    assert "<b>&</b>" not in page
+    assert "&lt;b&gt;&amp;" in page
+
+
+def test_markdown_and_the_papers_tables() -> None:
+    whole = document([model("alpha").section], None)
+    text = markdown_report(whole)
+    assert "**Deploy: alpha**" in text
+    assert "| ultralytics mask map50 |" in text
+    second = table_2(whole["models"])
+    assert second[1][:5] == ["alpha", "2.8", "3.00", "2.8", "10.4"]
+    assert table_1(whole["models"])[1][3].startswith("0.")
+
+
+def test_report_is_plain_json_with_a_version(tmp_path: Path) -> None:
+    whole = document([model("alpha").section], None)
+    again = json.loads(json.dumps(whole, allow_nan=False))
+    assert check_document(again, "x")["format_version"] == 1
+    with pytest.raises(MeasurementError, match="format version"):
+        check_document({**again, "format_version": 99}, "x")
+    with pytest.raises(MeasurementError, match="no report"):
+        check_document([], "x")
+
+
+def test_pictures_are_checked_against_their_labels(tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((40, 70, 3), np.uint8))
+    labels = LabelSet((LabelledPicture("a.png", (70, 40)),), ("fruit",))
+    segmenter = FakeSegmenter()
+    wrong = LabelSet((LabelledPicture("a.png", (71, 40)),), ("fruit",))
+    with pytest.raises(LabelsError, match="70 x 40, its labels say 71 x 40"):
+        predict_pictures(segmenter, wrong, tmp_path, progress=lambda *_: None)
+    found, tiles, remarks = predict_pictures(segmenter, labels, tmp_path, progress=lambda *_: None)
+    assert (len(found), tiles, remarks) == (1, 1, [])
+    assert sample_tiles(64, images=[tmp_path / "a.png"]).shape[1:] == (64, 64, 3)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="speed"):
+        BenchSettings(sections=("speed",))
+    with pytest.raises(SettingsError):
+        BenchSettings(batches=(0,))
+
+
+def test_commands_score_compare_and_table(tmp_path: Path) -> None:
+    from edgekit.cli.bench import app
+
+    truth, predictions = scene(3, pictures=12, crowds=False)
+    pictures = tuple(
+        LabelledPicture(name, truth.sizes_wh[n], tuple(
+            LabelledInstance(str(n), "class0", truth.masks[row], truth.boxes_xyxy[row], area_px=truth.areas_px[row])
+            for row in np.flatnonzero(truth.picture == n)
+        )) for n, name in enumerate(truth.picture_names)
+    )  # fmt: skip
+    write_coco(LabelSet(pictures, ("class0",)), tmp_path / "labels.json")
+    results = [
+        {"image_id": int(predictions.picture[n]) + 1, "category_id": 1, "score": float(predictions.scores[n]),
+         "segmentation": encode(predictions.masks[n], (48, 48))} for n in range(len(predictions))
+    ]  # fmt: skip
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    runner = CliRunner()
+    scored = runner.invoke(app, [
+        "score", str(tmp_path / "results.json"), "--data", str(tmp_path / "labels.json"),
+        "--out", str(tmp_path / "a.json"), "--report", str(tmp_path / "a.md"),
+    ])  # fmt: skip
+    assert scored.exit_code == 0, scored.output
+    assert "Deploy: results" in scored.output
+    assert "**Deploy: results**" in (tmp_path / "a.md").read_text()
+    compared = runner.invoke(app, ["compare", str(tmp_path / "a.json"), str(tmp_path / "a.json"), "--json"])
+    assert {item["verdict"] for item in json.loads(compared.output)["differences"]} == {"no evidence"}
+    shown = runner.invoke(app, ["table", str(tmp_path / "a.json"), "--json"])
+    assert json.loads(shown.output)["table_1"][1][0] == "results"
+
+
+@pytest.mark.shared
+def test_foreign_results_are_refused(shared: Path) -> None:
+    from edgekit.cli.bench import app
+
+    folder = shared / "data" / "coco_val100"
+    labels = shared / "data" / "tomato_val_tiles" / "instances.json"
+    with pytest.raises(LabelsError, match="does not belong to"):
+        results = folder / "instances_val2014_fakebbox100_results.json"
+        CliRunner().invoke(app, ["score", str(results), "--data", str(labels)], catch_exceptions=False)
