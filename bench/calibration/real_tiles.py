@@ -23,6 +23,7 @@ from simulate import Cell
 
 from edgekit.calibration import CalibrationRefused, FitSettings, Pairs, fit_threshold
 from edgekit.calibration.bootstrap import draw_weights
+from edgekit.calibration.compare import welch
 from edgekit.calibration.moments import GroupSums, moments_of, sums_by
 from edgekit.calibration.regression import fit_line, solve
 from edgekit.calibration.table import read_pairs
@@ -37,10 +38,10 @@ class HalvesResult:
     splits: int
     refused: int
     """Splits of which a half was refused."""
-    agree: int
-    """|x_A - x_B| <= 1.96 sqrt(s_A^2 + s_B^2), s over bootstrap draws of tiles."""
     share: float
-    """Of the splits in which both halves gave a threshold."""
+    """|x_A - x_B| <= 1.96 sqrt(s_A^2 + s_B^2), s between units; of the splits in which both halves gave a threshold."""
+    share_welch: float
+    """p >= 0.05 by `compare`, which knows that the units are few."""
 
 
 def main() -> None:
@@ -102,7 +103,7 @@ def half_splits(
     """Random halves of the pictures, both fitted."""
     names, rng = np.unique(pictures), np.random.default_rng(0)
     settings = FitSettings(draws=999)
-    refused = agree = 0
+    refused = agree = agree_welch = 0
     for _ in range(splits):
         first = np.isin(pictures, rng.permutation(names)[: len(names) // 2])
         try:
@@ -110,9 +111,12 @@ def half_splits(
         except CalibrationRefused:
             refused += 1
             continue
-        error = np.hypot(a.uncertainty.sigma_units, b.uncertainty.sigma_units)
-        agree += bool(abs(a.threshold - b.threshold) <= 1.96 * error)
-    return HalvesResult(splits, refused, agree, agree / max(splits - refused, 1))
+        difference = a.threshold - b.threshold
+        errors = (a.uncertainty.sigma_units, a.units), (b.uncertainty.sigma_units, b.units)
+        agree += abs(difference) <= 1.96 * np.hypot(errors[0][0], errors[1][0])
+        agree_welch += welch(difference, *errors)[2] >= 0.05
+    both = max(splits - refused, 1)
+    return HalvesResult(splits, refused, agree / both, agree_welch / both)
 
 
 def read_pictures(path: Path, pattern: re.Pattern[str]) -> np.typing.NDArray[np.str_]:

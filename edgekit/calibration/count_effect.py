@@ -1,4 +1,4 @@
-"""What a threshold does to the count of a run, and how far the count could be off because the threshold is."""
+"""What a profile does to a run: its count, how far the count could be off, and whether the profile still fits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgekit.calibration.drift import ConfidenceReference, DriftMonitor, DriftStatus
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.profile import Profile
 from edgekit.store import RunFolder, RunReader
@@ -72,6 +73,23 @@ def count_by_height(run: Path, profile: Profile) -> int:
     finally:
         reader.close()
     return total
+
+
+def drift_of_run(run: Path, reference: ConfidenceReference) -> DriftStatus:
+    """Whether the confidences of a run's tiles, in the order of cutting, agree with a profile's.
+
+    Raises:
+        RunFolderError: there is no run.
+    """
+    monitor = DriftMonitor(reference)
+    reader = RunReader.open(RunFolder(run).database)
+    try:
+        for source in reader.sources():
+            for tile in reader.tiles(source.id):
+                monitor.add_tile(tile.instances.scores.astype(np.float64))
+    finally:
+        reader.close()
+    return monitor.status()
 
 
 def count_curve(run: Path, thresholds: Sequence[float]) -> Floats:

@@ -98,7 +98,7 @@ def profile_lines(profile: Profile) -> Iterator[str]:
 
 def comparison_line(found: SeasonComparison) -> str:
     """A verdict with its reason."""
-    figures = f"difference {found.difference:+.3f}, sigma {found.sigma:.3f}, z = {found.z:.2f}, p = {found.p_value:.2g}"
+    figures = f"difference {found.difference:+.3f}, sigma {found.sigma:.3f}, t = {found.t:.2f}, p = {found.p_value:.2g}"
     return f"{found.verdict}: {found.reason} ({figures})"
 
 

@@ -186,7 +186,7 @@ def apply(
 ) -> None:
     """Count a run with a season's threshold and at both ends of its interval; kept in the run as calibrated.json."""
     from edgekit.calibration import load_profile, require_model
-    from edgekit.calibration.count_effect import count_by_height, count_effect
+    from edgekit.calibration.count_effect import count_by_height, count_effect, drift_of_run
     from edgekit.calibration.words import as_json, count_line
     from edgekit.cli.ui import write_or_print_json
 
@@ -197,6 +197,8 @@ def apply(
     answer: dict[str, Any] = {"season": found.season, "warning": warning, **as_json(effect)}
     if found.bands:
         answer["fruit_by_height"] = count_by_height(run, found)
+    drift = None if found.confidences is None else drift_of_run(run, found.confidences)
+    answer["drift"] = as_json(drift)
     write_or_print_json(answer, run / "calibrated.json")
     if json_file is not None:
         write_or_print_json(answer, json_file)
@@ -204,6 +206,8 @@ def apply(
         typer.echo(count_line(effect))
         if found.bands:
             typer.echo(f"{answer['fruit_by_height']} fruit with the thresholds by height")
+        if drift is not None:
+            typer.echo(drift.sentence())
         if warning:
             typer.echo(f"warning: {warning}", err=True)
 

@@ -85,6 +85,7 @@ def test_show_apply_and_compare(calibrated, field):
     assert str(stored["fruit"]) in applied
     assert stored["season"] == "may"
     assert stored["fruit"] == sum(stored["rows"])
+    assert stored["drift"]["drifted"] is False
     assert call("compare", "may", "may", "--profiles", folder).startswith("keep")
     write_profile(make_profile(draw_session(1), season="other"), folder)
     assert call("compare", "other", "may", "--profiles", folder, ends=1).startswith("recalibrate")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edgekit.calibration import CalibrationRefused, FitSettings, Pairs, Reason, fit_threshold
 from edgekit.calibration.bands import fit_bands
-from edgekit.calibration.compare import compare_seasons
+from edgekit.calibration.compare import compare_seasons, welch
 from edgekit.calibration.f1 import best_f1
 from edgekit.calibration.planning import plan_labels, sigma_curve
 from edgekit.calibration.risk import GRID, STARTS, control_risk, counts_above, share_p_values, walk_down
@@ -164,6 +164,13 @@ def test_an_empty_band_gets_the_common_threshold():
 def test_edges_that_cannot_be(session, edges):
     with pytest.raises(SettingsError):
         fit_bands(session, fit_threshold(session, 0.5), edges)
+
+
+def test_welch_is_that_of_scipy():
+    a, b = np.random.default_rng(0).normal(0, 1, 9), np.random.default_rng(1).normal(0.5, 2, 14)
+    peer = scipy.stats.ttest_ind(a, b, equal_var=False)
+    errors = [(float(x.std(ddof=1) / np.sqrt(len(x))), len(x)) for x in (a, b)]
+    assert welch(float(a.mean() - b.mean()), *errors) == pytest.approx((peer.statistic, peer.df, peer.pvalue))
 
 
 def test_seasons_that_agree_and_seasons_that_do_not():
