@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from pictures import Picture, TileDetections, pictures_of
-from sahi_grids import SahiGrids
+from sahi_grids import SahiGrids, sahi_merge
 
 from edgekit.contracts import MaskCrop
 from edgekit.masks import bounds_xyxy, iou
@@ -100,6 +100,17 @@ class Study:
         for picture in self.pictures:
             masks = [tuple(grids.of(picture, overlap_px, phase)) for phase in PHASES_PX]
             rows.append([Counted(found, np.ones(len(found), bool)) for found in masks])
+        return rows
+
+    def sahi_merge(self, detections: TileDetections, tiles: TileSettings) -> list[list[Counted]]:
+        rows = []
+        for picture, size_wh in zip(self.pictures, self.sizes_wh, strict=True):
+            row = []
+            for phase in PHASES_PX:
+                specs = plan_tiles(size_wh, tiles, phase_px=(phase, phase))
+                found = tuple(sahi_merge(specs, detections.of(picture, specs), size_wh, self.threshold))
+                row.append(Counted(found, np.ones(len(found), bool)))
+            rows.append(row)
         return rows
 
     def _merged(self, detections: TileDetections, at: int, specs: tuple, settings: MergeSettings) -> Counted:

@@ -1,26 +1,58 @@
-"""sahi's sliced prediction on the same grids, kept on disk as (score, COCO RLE) of each object.
+"""sahi on the same grids: its whole sliced prediction, or only its merging, fed with edgekit's detections.
 
-The grid is moved to the left and up by padding the picture there with black. Everything that sahi merges with is its
-default; its whole-picture pass is left out, since it would hide what merging does (and edgekit has none).
+Everything that sahi merges with is its default (greedy merging of what overlaps by half of the smaller one). Its pass
+over the whole picture is left out, since it would hide what merging does, and edgekit has none.
 """
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pictures import Picture
 
-from edgekit.contracts import MaskCrop
+from edgekit.contracts import Instances, MaskCrop, TileSpec
 from edgekit.masks import clip, trim
 
 TILE_PX = 512
 
 
+def sahi_merge(
+    specs: Sequence[TileSpec], results: Sequence[Instances], size_wh: tuple[int, int], threshold: float
+) -> list[MaskCrop]:
+    """sahi's merging of the detections that pass the threshold; masks in picture pixels."""
+    from sahi.postprocess.combine import GreedyNMMPostprocess
+    from sahi.prediction import ObjectPrediction
+    from sahi.utils.cv import get_coco_segmentation_from_bool_mask
+
+    found = []
+    for spec, result in zip(specs, results, strict=True):
+        for row in np.flatnonzero(result.scores >= np.float32(threshold)):
+            outline = get_coco_segmentation_from_bool_mask(in_frame(result.masks[row], spec.size_px, spec.size_px))
+            if outline:
+                seen = ObjectPrediction(
+                    bbox=result.boxes_xyxy[row].tolist(), category_id=int(result.labels[row]), category_name="fruit",
+                    score=float(result.scores[row]), segmentation=outline, shift_amount=[spec.x_px, spec.y_px],
+                    full_shape=list(size_wh[::-1]),
+                )  # fmt: skip
+                found.append(seen.get_shifted_object_prediction())
+    merged = GreedyNMMPostprocess(match_threshold=0.5, match_metric="IOS", class_agnostic=False)(found)
+    return [trim(MaskCrop(item.mask.bool_mask, 0, 0)) for item in merged]
+
+
+def in_frame(mask: MaskCrop, width: int, height: int) -> np.ndarray:
+    """The mask as a plane of the whole frame."""
+    plane = np.zeros((height, width), np.bool_)
+    rows, columns = mask.plane.shape
+    plane[mask.y_px : mask.y_px + rows, mask.x_px : mask.x_px + columns] = mask.plane
+    return plane
+
+
 class SahiGrids:
-    """sahi with Ultralytics.
+    """sahi's whole sliced prediction with Ultralytics; the grid is moved by padding the picture with black.
 
     Args:
         weights: the checkpoint that the graph was exported from.

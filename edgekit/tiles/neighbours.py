@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgekit.contracts import MaskCrop
-from edgekit.masks import window
+from edgekit.masks import clip, intersection_area_px
 from edgekit.tiles.pieces import BOTTOM, LEFT, RIGHT, TOP, Ints, Pieces
 
 CELL_PX = 128
@@ -71,21 +70,8 @@ def agreement(pieces: Pieces, i: int, j: int) -> Agreement | None:
         first, second, y0 = above, below.shifted(0, -1), y0 - 1
     elif x1 <= x0 or y1 <= y0:
         return None
-    return _areas(first, second, (x0, y0, x1, y1))
-
-
-def _areas(first: MaskCrop, second: MaskCrop, strip_xyxy: tuple[int, int, int, int]) -> Agreement:
-    shared = _overlap_px(first, second, strip_xyxy)
-    return Agreement(shared, *(int(np.count_nonzero(window(mask, *strip_xyxy))) for mask in (first, second)))
-
-
-def _overlap_px(first: MaskCrop, second: MaskCrop, strip_xyxy: tuple[int, int, int, int]) -> int:
-    x0, y0 = max(first.x_px, second.x_px, strip_xyxy[0]), max(first.y_px, second.y_px, strip_xyxy[1])
-    x1 = min(first.x_px + first.plane.shape[1], second.x_px + second.plane.shape[1], strip_xyxy[2])
-    y1 = min(first.y_px + first.plane.shape[0], second.y_px + second.plane.shape[0], strip_xyxy[3])
-    if x1 <= x0 or y1 <= y0:
-        return 0
-    return int(np.count_nonzero(window(first, x0, y0, x1, y1) & window(second, x0, y0, x1, y1)))
+    first, second = clip(first, x0, y0, x1, y1), clip(second, x0, y0, x1, y1)
+    return Agreement(intersection_area_px(first, second), first.area_px, second.area_px)
 
 
 def _cells(bounds_xyxy: Ints) -> tuple[Ints, npt.NDArray[np.intp]]:
