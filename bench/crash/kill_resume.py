@@ -2,8 +2,9 @@
 
     python bench/crash/kill_resume.py --folder WORK [--kills 20] [--seed 1] -- edgekit run SOURCE --model M.onnx --out
 
-The command is given without the folder of the run, which is appended. A run is killed again and again until it happens
-to finish; then the next one begins, until there were enough kills. After each kill SQLite must find the database whole;
+The command is given without the folder of the run, which is appended. Moments are drawn over the whole run, every
+fourth one before its first tile is stored, the others after. A run is killed again and again until it happens to
+finish; then the next one begins, until there were enough kills. After each kill SQLite must find the database whole;
 each finished run must have the counts of the reference and the same fruit, byte for byte. Exit code 1 where not.
 """
 
@@ -41,6 +42,19 @@ def finish(process: subprocess.Popen) -> None:
         sys.exit(f"the run failed with {process.returncode}: {said.decode()}")
 
 
+def timed_reference(command: list[str], out: Path) -> tuple[float, float]:
+    """Run to the end; seconds until the first tile was stored, and until the end."""
+    began, first_s = time.monotonic(), None
+    process = start(command, out)
+    while process.poll() is None:
+        if first_s is None and (out / "run.sqlite").exists() and integrity(out, quick=True)[1]:
+            first_s = time.monotonic() - began
+        time.sleep(0.02)
+    finish(process)
+    whole_s = time.monotonic() - began
+    return min(first_s or whole_s, whole_s), whole_s
+
+
 def killed_after(process: subprocess.Popen, seconds: float) -> bool:
     """Kill the process after some time; False where it had finished by then."""
     try:
@@ -53,13 +67,13 @@ def killed_after(process: subprocess.Popen, seconds: float) -> bool:
     return False
 
 
-def integrity(out: Path) -> tuple[str, int]:
+def integrity(out: Path, *, quick: bool = False) -> tuple[str, int]:
     """SQLite's verdict, and how many tiles outlived the kill; a run that was killed before it began is whole too."""
     if not (out / "run.sqlite").exists():
         return "ok", 0
-    connection = sqlite3.connect(out / "run.sqlite")
+    connection = sqlite3.connect(out / "run.sqlite", timeout=5.0)
     try:
-        verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        verdict = "not asked" if quick else connection.execute("PRAGMA integrity_check").fetchone()[0]
         begun = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'tiles'").fetchone()[0]
         tiles = connection.execute("SELECT count(*) FROM tiles").fetchone()[0] if begun else 0
     finally:
@@ -86,16 +100,31 @@ class Tally:
         return all(verdict == "ok" for verdict in self.verdicts)
 
 
-def kill_again_and_again(settings: argparse.Namespace, reference: Path, cut: Path, whole_s: float) -> Tally:
+def is_finished(out: Path) -> bool:
+    """True where the kill came after the run had ended, but before its process had."""
+    if not (out / "summary.json").exists():
+        return False
+    connection = sqlite3.connect(out / "run.sqlite")
+    state = connection.execute("SELECT state FROM runs").fetchone()[0]
+    connection.close()
+    return state == "finished"
+
+
+def kill_again_and_again(
+    settings: argparse.Namespace, reference: Path, cut: Path, times_s: tuple[float, float]
+) -> Tally:
     dice, tally = random.Random(settings.seed), Tally()
     while len(tally.verdicts) < settings.kills:
-        if killed_after(start(settings.command, cut), dice.uniform(0.0, whole_s)):
+        early = len(tally.verdicts) % 4 == 0
+        moment_s = dice.uniform(0.0, times_s[0]) if early else dice.uniform(*times_s)
+        if killed_after(start(settings.command, cut), moment_s):
             verdict, tiles = integrity(cut)
             tally.verdicts.append(verdict)
             tally.tiles_after_kill.append(tiles)
-            if len(tally.verdicts) < settings.kills:
-                continue
-            finish(start(settings.command, cut))
+            if not is_finished(cut):
+                if len(tally.verdicts) < settings.kills:
+                    continue
+                finish(start(settings.command, cut))
         tally.resumed_runs += 1
         tally.same = tally.same and outcome(cut) == outcome(reference)
         shutil.rmtree(cut)
@@ -107,17 +136,16 @@ def main() -> None:
     reference, cut = settings.folder / "reference", settings.folder / "cut"
     for old in (reference, cut):
         shutil.rmtree(old, ignore_errors=True)
-    began = time.monotonic()
-    finish(start(settings.command, reference))
-    whole_s = time.monotonic() - began
-    tally = kill_again_and_again(settings, reference, cut, whole_s)
+    first_s, whole_s = timed_reference(settings.command, reference)
+    tally = kill_again_and_again(settings, reference, cut, (first_s, whole_s))
     counts = outcome(reference)[0]
     if settings.json:
         told = {"kills": len(tally.verdicts), "integrity": tally.verdicts, "tiles_after_kill": tally.tiles_after_kill}
         told |= {"resumed_runs": tally.resumed_runs, "same_counts": tally.same, "seconds": whole_s, "counts": counts}
         print(json.dumps(told, indent=2))
     else:
-        print(f"{len(tally.verdicts)} kills within {whole_s:.1f} s, tiles that outlived them: {tally.tiles_after_kill}")
+        print(f"{len(tally.verdicts)} kills within {whole_s:.1f} s, the first tile was stored after {first_s:.1f} s")
+        print(f"tiles that outlived the kills: {tally.tiles_after_kill}")
         print(f"integrity: {'ok each time' if tally.whole else tally.verdicts}")
         verdict = "the same counts and fruit as" if tally.same else "OTHER counts than"
         print(f"{tally.resumed_runs} resumed runs: {verdict} {counts}")
