@@ -19,7 +19,9 @@ app = typer.Typer(
 
 Labels = Annotated[Path | None, typer.Option("--data", help="Labels: COCO, LabelMe, CVAT, VIA, or a YOLO folder.")]
 Images = Annotated[Path | None, typer.Option(help="Folder of the pictures; default: images/ beside the labels.")]
-ClassMap = Annotated[str, typer.Option("--class-map", help="label=model,label=model; '*=model' maps all others.")]
+ClassMap = Annotated[
+    str, typer.Option("--class-map", help="label=model,...; '*=*' maps all to the only class of a model.")
+]
 Ignore = Annotated[str, typer.Option("--ignore-classes", help="Label classes that are ignored regions, by commas.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Report as JSON.")]
 Report = Annotated[Path | None, typer.Option(help="Report as one web page (.html) or as Markdown (.md).")]

@@ -9,7 +9,7 @@ from edgekit.errors import LabelsError
 from edgekit.labels.model import LabelSet
 
 ANY = "*"
-"""In a class table: every class that is not named itself."""
+"""In a class table, as a label class: every one that is not named itself; as a model class: the only one it has."""
 
 
 def match_classes(
@@ -20,7 +20,7 @@ def match_classes(
     Args:
         labels: what was labelled; declared classes that no object has play no part.
         model_classes: the model's names, counted from 0 without background.
-        table: label class -> model class, for names that differ; `*` stands for all that are not named.
+        table: label class -> model class, for names that differ; see `ANY`.
 
     Raises:
         LabelsError: a class that the model does not have. It is never taken for class 0.
@@ -30,12 +30,14 @@ def match_classes(
     matched: dict[str, int] = {}
     for name in labels.used_class_names:
         target = table.get(name, name if name in numbers else table.get(ANY, name))
+        if target == ANY and len(model_classes) == 1:
+            target = model_classes[0]
         if target not in numbers:
             near = difflib.get_close_matches(target, numbers, 1, 0.6)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise LabelsError(
                 f"the labels' class {target!r} is not one of the model's: {', '.join(model_classes)}",
-                mend=f"{hint}map it with --class-map '{name}=<model class>' ('*=<model class>' maps all)",
+                mend=f"{hint}map it with --class-map '{name}=<model class>' ('*=*' maps all to a model's only class)",
             )
         matched[name] = numbers[target]
     return matched

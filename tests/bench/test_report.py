@@ -246,6 +246,7 @@ def test_foreign_results_are_refused(shared: Path) -> None:
 
     folder = shared / "data" / "coco_val100"
     labels = shared / "data" / "tomato_val_tiles" / "instances.json"
+    results = folder / "instances_val2014_fakebbox100_results.json"
+    command = ["score", str(results), "--data", str(labels)]
     with pytest.raises(LabelsError, match="does not belong to"):
-        results = folder / "instances_val2014_fakebbox100_results.json"
-        CliRunner().invoke(app, ["score", str(results), "--data", str(labels)], catch_exceptions=False)
+        CliRunner().invoke(app, command, catch_exceptions=False)

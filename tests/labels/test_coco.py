@@ -199,6 +199,9 @@ def test_classes_by_name() -> None:
     assert labels.used_class_names == ("red", "green")
     assert match_classes(labels, ("green", "red")) == {"red": 1, "green": 0}
     assert match_classes(labels, ("fruit",), parse_class_map("*=fruit")) == {"red": 0, "green": 0}
+    assert match_classes(labels, ("fruit",), parse_class_map("*=*")) == {"red": 0, "green": 0}
+    with pytest.raises(LabelsError, match="'\\*' is not one"):
+        match_classes(labels, ("fruit", "leaf"), parse_class_map("*=*"))
     with pytest.raises(LabelsError, match="'red' is not one of the model's"):
         match_classes(labels, ("green",))
     with pytest.raises(LabelsError, match="label=model"):
