@@ -29,6 +29,9 @@ class MosaicSettings:
     drift_share: float = 0.05
     """Bound of the correction of vertical drift, as a share of the height."""
 
+    even_exposure: bool = True
+    """Even out steps of the exposure by one gain a frame, which fades within a few frame widths."""
+
     def __post_init__(self) -> None:
         top, bottom = self.band
         if not 0 <= top < bottom <= 1 or bottom - top < 0.1:

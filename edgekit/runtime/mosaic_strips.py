@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from edgekit.contracts import Columns, Image
+from edgekit.contracts import Columns
 from edgekit.runtime.mosaic_draw import Placed, draw
+from edgekit.runtime.mosaic_exposure import Exposure, exposed
 from edgekit.runtime.mosaic_seam import join
 from edgekit.runtime.mosaic_settings import MosaicSettings
 
@@ -29,6 +30,8 @@ class StripWriter:
         self._last = first._replace(x_px=first.x_px + self._shift_px)
         self._direction = direction
         self._seam_px = settings.seam_px
+        self._even = settings.even_exposure
+        self._exposure = Exposure()
         self._end_px = 0
 
     def advance_px(self, x_px: float) -> float:
@@ -40,12 +43,15 @@ class StripWriter:
         placed = placed._replace(x_px=placed.x_px + self._shift_px)
         last, self._last = self._last, placed
         start_px, stop_px = self._window(last, placed)
-        end_px = self._end_px
+        last_gain, end_px = self._exposure.gain, self._end_px
+        views = draw(last, start_px, stop_px), draw(placed, start_px, stop_px)
+        gain = self._exposure.follow(*views, (placed.x_px - last.x_px) / placed.image.shape[1]) if self._even else 1.0
+        views = exposed(views[0], last_gain), exposed(views[1], gain)
         if self._direction > 0:
-            image = np.concatenate((draw(last, end_px, start_px), _seam(last, placed, start_px, stop_px)), axis=1)
+            image = np.concatenate((exposed(draw(last, end_px, start_px), last_gain), join(*views)), axis=1)
             self._end_px = stop_px
         else:
-            image = np.concatenate((_seam(placed, last, start_px, stop_px), draw(last, stop_px, end_px)), axis=1)
+            image = np.concatenate((join(*views[::-1]), exposed(draw(last, stop_px, end_px), last_gain)), axis=1)
             self._end_px = start_px
         return Columns(image, min(end_px, start_px), last.bridged or placed.bridged)
 
@@ -56,7 +62,8 @@ class StripWriter:
         else:
             far_px = math.ceil(self._last.x_px)
         start_px, stop_px = sorted((self._end_px, far_px))
-        return Columns(draw(self._last, start_px, stop_px), start_px, self._last.bridged)
+        image = exposed(draw(self._last, start_px, stop_px), self._exposure.gain)
+        return Columns(image, start_px, self._last.bridged)
 
     def _window(self, last: Placed, placed: Placed) -> tuple[int, int]:
         """Columns within which the seam may wander: about the cut, beyond what is final, within half the advance."""
@@ -64,7 +71,3 @@ class StripWriter:
         room_px = min(self._direction * (cut_px - self._end_px), abs(placed.x_px - last.x_px) / 2)
         half_px = max(0, min(int(room_px), self._seam_px // 2))
         return cut_px - half_px, cut_px + half_px
-
-
-def _seam(left: Placed, right: Placed, start_px: int, stop_px: int) -> Image:
-    return join(draw(left, start_px, stop_px), draw(right, start_px, stop_px))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 from edgekit.contracts import Displacement
 from edgekit.runtime.records import FrameStatus
 
-STILL_PX = 0.5
-"""A frame that moved less than this since the one before it shows a stop."""
+_SLOW_PX = 0.5
+"""A frame that moved less than this since the one before it may show a stop."""
+_STILL_PX = 0.1
+"""Mean movement a frame, over the last slow frames, below which it is one; above it the trolley creeps."""
+_SLOW_FRAMES = 8
 _BEHIND_PX = 1.0
 """A frame that lies less than this behind the furthest point is not called a reversal: positions carry noise."""
 
@@ -31,6 +35,7 @@ class Track:
         self._y_px = 0.0
         self._least_px = 0.0
         self._most_px = 0.0
+        self._slow: deque[float] = deque(maxlen=_SLOW_FRAMES)
 
     def move(self, displacement: Displacement, direction: int) -> Position:
         """Take the displacement of the scene since the last frame.
@@ -41,6 +46,9 @@ class Track:
         """
         self._x_px -= displacement.dx_px
         self._y_px -= displacement.dy_px
+        if abs(displacement.dx_px) >= _SLOW_PX:
+            self._slow.clear()
+        self._slow.append(self._x_px)
         behind_px = {1: self._most_px - self._x_px, -1: self._x_px - self._least_px, 0: 0.0}[direction]
         status, reason = self._status(displacement, behind_px)
         if status != "bridged":
@@ -53,9 +61,17 @@ class Track:
             return "bridged", displacement.reason
         if behind_px > _BEHIND_PX:
             return "reversed", f"{behind_px:.1f} px behind the furthest point"
-        if abs(displacement.dx_px) < STILL_PX:
+        if self._stands(displacement.dx_px):
             return "stopped", f"moved {abs(displacement.dx_px):.2f} px"
         return "placed", None
+
+    def _stands(self, dx_px: float) -> bool:
+        """True where the last slow frames went nowhere together; noise goes to and fro, creeping adds up."""
+        if abs(dx_px) >= _SLOW_PX:
+            return False
+        if len(self._slow) < 2:
+            return abs(dx_px) < _STILL_PX
+        return abs(self._slow[-1] - self._slow[0]) < _STILL_PX * (len(self._slow) - 1)
 
 
 class DriftBound:

@@ -24,6 +24,10 @@ _DIRT_LOOKS = 20
 """Looks that are averaged before dirt is spoken of: a moving scene averages out, dirt does not."""
 _FAST_SHARE = 0.25
 _BAD_SHARE = 0.1
+_STEP = 0.1
+"""Logarithm of the brightness by which it jumps between two frames when the exposure steps."""
+_STEPS_KEPT = 50
+_ROLLED_DEG = 1.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Quality:
     """Mean grey level, 0 to 255."""
     fineness: float | None
     """Share of the contrast in fine detail; low where the camera is out of focus."""
+    roll_deg: float | None
+    """Rotation of the camera about its axis, by how the row climbs in the frames; positive: it falls to the right."""
+    exposure_steps: tuple[tuple[int, float], ...]
+    """(number of the frame as it was seen, times brighter than the one before) of jumps; at most 50 are kept."""
     dirt: float | None
     """Share of the picture that stands still while the row moves; None after too few looks."""
     warnings: tuple[str, ...]
@@ -56,8 +64,12 @@ class QualityWatch:
         self._confidences: list[float] = []
         self._y_range = (np.inf, -np.inf)
         self._last_x_px: float | None = None
+        self._last_y_px = 0.0
         self._width_px = 0
         self._frames = 0
+        self._sums = np.zeros(2)
+        self._last_grey: float | None = None
+        self._steps: list[tuple[int, float]] = []
         self._brightness: list[float] = []
         self._fineness: list[float] = []
         self._still: FloatArray | None = None
@@ -68,6 +80,7 @@ class QualityWatch:
         """Look at a frame, now and then."""
         self._width_px = image.shape[1]
         self._frames += 1
+        self._watch_exposure(float(image[::16, ::16].mean()))
         if (self._frames - 1) % _LOOK_EVERY:
             return
         scale = _SMALL_WIDTH_PX / image.shape[1]
@@ -84,8 +97,10 @@ class QualityWatch:
         if record.x_px is None or record.y_px is None or record.confidence is None:
             return
         if self._last_x_px is not None and record.status == "placed":
-            self._advances.append(abs(record.x_px - self._last_x_px))
-        self._last_x_px = record.x_px
+            across, down = record.x_px - self._last_x_px, record.y_px - self._last_y_px
+            self._advances.append(abs(across))
+            self._sums += (across * across, across * down)
+        self._last_x_px, self._last_y_px = record.x_px, record.y_px
         self._confidences.append(record.confidence)
         self._y_range = (min(self._y_range[0], record.y_px), max(self._y_range[1], record.y_px))
 
@@ -102,10 +117,18 @@ class QualityWatch:
             drift_px=self._y_range[1] - self._y_range[0] if self._confidences else None,
             brightness=_median(self._brightness),
             fineness=_median(self._fineness),
+            roll_deg=float(np.degrees(np.arctan(self._sums[1] / self._sums[0]))) if self._sums[0] else None,
+            exposure_steps=tuple(self._steps),
             dirt=dirt,
             warnings=(),
         )
         return Quality(**{**quality.__dict__, "warnings": _warnings(quality, self._width_px)})
+
+    def _watch_exposure(self, grey: float) -> None:
+        """Keep jumps of the brightness from frame to frame."""
+        last, self._last_grey = self._last_grey, grey
+        if last and grey and abs(np.log(grey / last)) > _STEP and len(self._steps) < _STEPS_KEPT:
+            self._steps.append((self._frames - 1, round(grey / last, 3)))
 
     def _average(self, grey: FloatArray) -> None:
         """Mean of what differs from left and right, over looks between which the row has moved on."""
@@ -116,7 +139,8 @@ class QualityWatch:
         self._looked_at_px = self._last_x_px
         across = grey - cv2.blur(grey, (31, 1))
         self._looks += 1
-        self._still = across if self._still is None else self._still + (across - self._still) / self._looks
+        last = across if self._still is None else self._still
+        self._still = np.asarray(last + (across - last) / self._looks, np.float32)
 
 
 def _median(values: list[float]) -> float | None:
@@ -133,6 +157,10 @@ def _warnings(quality: Quality, width_px: int) -> tuple[str, ...]:
             f"too fast for the frame rate: up to {quality.fastest_px:.0f} px a frame of {width_px} px"
             " - push slower, or raise the frame rate"
         )
+    if quality.roll_deg is not None and abs(quality.roll_deg) > _ROLLED_DEG:
+        said.append(f"the camera is turned by {quality.roll_deg:.1f} degrees against the rail - level it")
+    if quality.exposure_steps:
+        said.append(f"the exposure jumped {len(quality.exposure_steps)} times - lock it")
     if quality.brightness is not None and quality.brightness < _DARK_GREY:
         said.append(f"too dark: mean grey {quality.brightness:.0f} of 255 - open the exposure or bring light")
     if quality.fineness is not None and quality.fineness < _BLURRED:

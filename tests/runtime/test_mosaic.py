@@ -12,6 +12,7 @@ from made_rows import SIZE_WH, Built, made_strip
 from edgekit.contracts import Frame, PanoramaBuilder
 from edgekit.errors import SettingsError
 from edgekit.runtime.mosaic import StripMosaic
+from edgekit.runtime.mosaic_seam import seam_path
 from edgekit.runtime.mosaic_settings import MosaicSettings
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera, Spell
 
@@ -180,3 +181,34 @@ def test_statuses_partition_the_frames() -> None:
     assert numbers == list(range(100))
     assert set(built.statuses()) == {"placed", "stopped", "reversed", "dropped"}
     assert all(a.time_s < b.time_s for a, b in itertools.pairwise(built.records))
+
+
+def test_exposure_steps_leave_no_edge() -> None:
+    look = Look(exposure=((40, 0.5), (80, 1.2)))
+    frames = list(camera(Motion(frames=120, speed_px=6.0), look))
+    edges = {}
+    for even in (True, False):
+        rows = Built(frames, MosaicSettings(even_exposure=even)).image.mean(axis=(0, 2))
+        smooth = np.convolve(rows, np.ones(40) / 40, mode="valid")
+        edges[even] = np.abs(smooth[40:] - smooth[:-40]).max()
+    assert edges[False] > 40
+    assert edges[True] < 0.4 * edges[False]
+
+
+def test_a_clean_row_is_drawn_without_gain() -> None:
+    frames = list(camera(Motion(frames=60, speed_px=6.0)))
+    assert np.array_equal(Built(frames).image, Built(frames, MosaicSettings(even_exposure=False)).image)
+
+
+def test_the_seam_goes_round_what_differs() -> None:
+    """Two views of a place where a disc lies at another depth: the seam leaves it whole."""
+    left = np.full((160, 64, 3), 90, np.uint8)
+    right = left.copy()
+    cv2.circle(left, (30, 80), 14, (200, 30, 30), -1)
+    cv2.circle(right, (38, 80), 14, (200, 30, 30), -1)
+    path = seam_path(left, right)
+    differs = np.abs(left.astype(int) - right).max(axis=2) > 20
+    assert not differs[np.arange(160), path].any()
+    assert np.abs(np.diff(path)).max() <= 1
+    assert abs(path[0] - 32) < 14
+    assert np.all(seam_path(left, left) == seam_path(left, left)[0])
