@@ -15,11 +15,10 @@ import contextlib
 import io
 import json
 import logging
-import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def swin_v2_t() -> tuple[torch.nn.Module, Inputs]:
 
 
 def mask_rcnn() -> tuple[torch.nn.Module, Inputs]:
-    """ResNet50-FPN; without its inner resize (512 stays 512), and with a floor at which random weights detect nothing."""
+    """ResNet50-FPN, without its inner resize (512 stays 512); at this floor random weights detect nothing."""
     model = torchvision.models.detection.maskrcnn_resnet50_fpn(
         weights=None, weights_backbone=None, num_classes=2, min_size=512, max_size=512, box_score_thresh=0.999
     )
@@ -116,18 +115,22 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
     counts: dict[str, Any] = {
         "edgekit (PyTorch)": ours.macs / 1e9, "edgekit (ONNX)": graph.macs / 1e9 if graph else problem,
     }  # fmt: skip
-    for peer, count in PEERS.items():
-        try:
-            fresh, fresh_inputs = MODELS[name]()
-            with quiet(), torch.no_grad():
-                counts[peer] = count(fresh.eval(), fresh_inputs, path) / 1e9
-        except Exception as error:  # likewise
-            counts[peer] = f"failed: {type(error).__name__}: {str(error)[:60]}"
+    counts |= {peer: count_by(peer, name, path) for peer in PEERS}
     return {
         "gmac": counts, "parameters": ours.parameters, "not_counted_pytorch": dict(ours.not_counted),
         "gmac_by_operator": {} if graph is None else {key: v / 1e9 for key, v in graph.macs_by_operator.items()},
         "not_counted_onnx": {} if graph is None else dict(graph.not_counted),
     }  # fmt: skip
+
+
+def count_by(peer: str, name: str, path: Path | None) -> float | str:
+    """GMAC by one peer on a model of its own, since counters leave hooks behind."""
+    model, inputs = MODELS[name]()
+    try:
+        with quiet(), torch.no_grad():
+            return PEERS[peer](model.eval(), inputs, path) / 1e9
+    except Exception as error:  # a peer's failure is a result here, whatever its type
+        return f"failed: {type(error).__name__}: {str(error)[:60]}"
 
 
 def table_2() -> dict[str, float]:
@@ -150,11 +153,12 @@ def table_2() -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def quiet():
+def quiet() -> Iterator[None]:
+    """Nothing of what exporters and counters print."""
     logging.disable(logging.WARNING)
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), open(os.devnull, "w") as nowhere:
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        with contextlib.redirect_stderr(nowhere):
+        with contextlib.redirect_stderr(io.StringIO()):
             yield
     logging.disable(logging.NOTSET)
 
