@@ -13,7 +13,7 @@ from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.session.gather import GatheredPairs, gather_pairs
 from edgekit.calibration.session.manifest import IMAGES, MANIFEST, Session, find_session, read_session
 from edgekit.calibration.session.prelabels import corrected_labels
-from edgekit.calibration.session.run_tiles import read_run_tiles
+from edgekit.calibration.session.run_tiles import read_run_facts, read_run_tiles
 from edgekit.calibration.table import read_pairs
 from edgekit.errors import LabelsError, ProfileError
 from edgekit.labels import read_labels
@@ -107,7 +107,7 @@ def _inputs(found: GatheredPairs, facts: ModelFacts, path: Path) -> FitInputs:
 
 
 def _require_same_model(session: Session, run: Path) -> None:
-    other = read_run_tiles(run).facts.model_id
+    other = read_run_facts(run).model_id
     if other != session.model_id:
         what = f"the session was sampled with model {session.model_id[:12]}, {run} is of {other[:12]}"
         raise ProfileError(what, mend="sample that run, or leave --run out")

@@ -57,6 +57,20 @@ class RunTiles:
         return {tile.name: tile for tile in self.tiles}
 
 
+def read_run_facts(folder: Path) -> RunFacts:
+    """The run's own record, without its tiles.
+
+    Raises:
+        RunFolderError: there is no run.
+        RunDamagedError: its database is damaged.
+    """
+    reader = RunReader.open(RunFolder(folder).database)
+    try:
+        return RunFacts.of(folder, reader)
+    finally:
+        reader.close()
+
+
 def read_run_tiles(folder: Path) -> RunTiles:
     """Every tile with its predictions; pixels are read when a tile is chosen.
 
