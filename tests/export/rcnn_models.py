@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 from torch import nn
@@ -52,6 +54,11 @@ class TinyPyramid(nn.Module):
 
 def tiny_model(recipe: Recipe = RECIPE, *, seed: int = 0, rescoring: bool = False) -> MaskRCNN:
     """Lively, so that it finds crowded and varied objects; with a MaskIoU head where `rescoring`."""
+    return copy.deepcopy(_made(recipe, seed, rescoring))
+
+
+@lru_cache(maxsize=4)
+def _made(recipe: Recipe, seed: int, rescoring: bool) -> MaskRCNN:
     torch.manual_seed(seed)
     model = two_stage(TinyPyramid(), recipe)
     if rescoring:

@@ -146,7 +146,7 @@ class Prepare(nn.Module):
 
     def forward(self, tiles: torch.Tensor) -> torch.Tensor:
         """uint8, B x S x S x 3, to float32, B x 3 x size x size."""
-        image = tiles.permute(0, 3, 1, 2).to(torch.float32) / 255.0
+        image = tiles.to(torch.float32).permute(0, 3, 1, 2) / 255.0
         image = (image - self.mean) / self.std
         if sizes(image)[-1] == self.size_px:
             return image
