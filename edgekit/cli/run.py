@@ -63,7 +63,7 @@ def run(
             ThresholdRequest(threshold, season, allow_mismatch, Path("calibration")), models[0].info
         )
         settings = settings.with_tile_size(models[0].info.tile_size_px)
-        job = Job(plans, path.name, settings, chosen.value, chosen.origin)
+        job = Job(plans, path.name, settings, chosen.value, chosen.origin, chosen.confidences)
         summary = run_job(job, out, models, progress=report)
     if as_json:
         print_json(summary)

@@ -6,9 +6,13 @@ import math
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edgekit.contracts import ModelInfo
 from edgekit.errors import SettingsError
+
+if TYPE_CHECKING:
+    from edgekit.calibration import ConfidenceReference
 
 FALLBACK = 0.5
 """Where neither the options nor the model name a threshold."""
@@ -34,6 +38,8 @@ class ChosenThreshold:
     origin: str
     """Where it comes from, in words."""
     warning: str | None = None
+    confidences: ConfidenceReference | None = None
+    """The season's, where a profile sets the threshold."""
 
 
 def resolve_threshold(request: ThresholdRequest, info: ModelInfo) -> ChosenThreshold:
@@ -79,7 +85,7 @@ def _of_season(request: ThresholdRequest, info: ModelInfo, season: str) -> Chose
     profile = load_profile(season, request.profiles)
     warning = require_model(profile, info.model_id, allow_model_mismatch=request.allow_model_mismatch)
     origin = f"season {profile.season}" + (f" ({warning})" if warning else "")
-    return ChosenThreshold(profile.threshold, origin, warning)
+    return ChosenThreshold(profile.threshold, origin, warning, profile.confidences)
 
 
 def _of_day(request: ThresholdRequest, info: ModelInfo, folder: Path) -> ChosenThreshold:
@@ -89,7 +95,8 @@ def _of_day(request: ThresholdRequest, info: ModelInfo, folder: Path) -> ChosenT
     choice = pick_profile(folder, date.today(), info.model_id, allow_model_mismatch=request.allow_model_mismatch)
     warning = "; ".join(choice.warnings) or None
     if choice.profile is not None:
-        return ChosenThreshold(choice.profile.threshold, choice.reason + (f" ({warning})" if warning else ""), warning)
+        origin = choice.reason + (f" ({warning})" if warning else "")
+        return ChosenThreshold(choice.profile.threshold, origin, warning, choice.profile.confidences)
     default = _default(info)
     return ChosenThreshold(default.value, f"{default.origin}: {choice.reason}", warning or choice.reason)
 

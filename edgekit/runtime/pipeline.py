@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from edgekit.calibration import ConfidenceReference, DriftMonitor
 from edgekit.contracts import Progress, Segmenter, TileResult, TileSpec
 from edgekit.errors import SourceError
 from edgekit.runtime.ahead import ahead
@@ -18,7 +21,16 @@ from edgekit.runtime.results import write_results
 from edgekit.runtime.row_pass import Batch, RowPass
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.stage_clock import StageClock
-from edgekit.store import MergedFruit, RunFolder, RunPlan, RunRecorder, SourcePlan, StoredSource, write_atomic
+from edgekit.store import (
+    MergedFruit,
+    RunFolder,
+    RunPlan,
+    RunRecorder,
+    SourcePlan,
+    StoredSource,
+    StoredTile,
+    write_atomic,
+)
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Summary, Timing, summarise
 from edgekit.tiles import merge
@@ -42,6 +54,8 @@ class Job:
     """Confidence at or above which a fruit counts."""
     threshold_from: str
     """Where the threshold comes from, in words."""
+    confidences: ConfidenceReference | None = None
+    """The season's confidences, to tell whether the run's have drifted from them; None without a season."""
 
 
 def run_job(job: Job, out: Path, models: Sequence[Segmenter], *, progress: Progress) -> Summary:
@@ -93,6 +107,7 @@ class Pipeline:
         self._clock = StageClock()
         self._tiles_done = 0
         self._reported: tuple[int, int | None] = (0, None)
+        self._drift = None if job.confidences is None else DriftMonitor(job.confidences)
         self._run_id = recorder.begin(self._plan(job))
 
     def run(self, started_s: float) -> Summary:
@@ -107,6 +122,8 @@ class Pipeline:
         failures = [error for source in self._sources() if (error := self._attempt(source)) is not None]
         if all(source.state == "failed" for source in self._sources()):
             raise failures[0]
+        if self._drift is not None:
+            self.note("drift", self._drift.status().sentence())
         with self._clock.stage("results"):
             write_results(self._folder, self._recorder.reader)
         timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
@@ -145,6 +162,8 @@ class Pipeline:
                 self.step(source)
             elif source.state == "cut":
                 self._merge(source)
+            elif self._drift is not None:
+                self._watch(source, self._recorder.reader.tiles(source.id), self._drift)
         except SourceError as error:
             self._recorder.fail_source(source.id)
             self.note("source fault", error.what, source_id=source.id)
@@ -198,6 +217,15 @@ class Pipeline:
         with self._clock.stage("store"):
             self._recorder.put_fruit(source.id, fruit)
             self._recorder.commit_if_due()
+        if self._drift is not None:
+            self._watch(source, tiles, self._drift)
+
+    def _watch(self, source: StoredSource, tiles: Iterable[StoredTile], drift: DriftMonitor) -> None:
+        """Compare a row's confidences with the season's, and say so where they have drifted."""
+        for tile in tiles:
+            drift.add_tile(tile.instances.scores.astype(np.float64))
+        if drift.status().drifted:
+            self.note("remark", drift.status().sentence(), source_id=source.id)
 
     def _sources(self) -> list[StoredSource]:
         return self._recorder.reader.sources()
