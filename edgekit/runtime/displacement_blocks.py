@@ -30,7 +30,9 @@ _ASTRAY = 12
 """Pixels from the guess beyond which a point has run away."""
 _SAME_EXPOSURE = 0.05
 """Relative difference of contrast and mean that is left alone: the content differs by that much."""
-_STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 20, 0.001)
+_ENOUGH = cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS
+_ROUGH_STEPS, _LAST_STEPS = (_ENOUGH, 8, 0.03), (_ENOUGH, 20, 0.002)
+"""(what ends the search, steps, pixels): the fine planes give a guess, the sharp ones the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +75,12 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     rows, columns = rows[order], columns[order]
     centre = np.column_stack(((columns + 0.5) * _BLOCK_WH[0], (rows + 0.5) * _BLOCK_WH[1])) * 2
     guess = np.column_stack((shift[rows, columns], np.full(len(rows), 2 * coarse.dy))) * 2
-    moved, found = _track(before.fine, after.fine, centre, guess, levels=1)
+    moved, found = _track(before.fine, after.fine, (centre, guess), levels=1, steps=_ROUGH_STEPS)
     ratio = factor / sharp_factor
     start, guess = centre[found] * ratio, moved[found] * ratio
-    moved, found = _track(before.sharp, _exposed_as(before.sharp, after.sharp), start, guess, levels=0)
+    moved, found = _track(
+        before.sharp, _exposed_as(before.sharp, after.sharp), (start, guess), levels=0, steps=_LAST_STEPS
+    )
     start, moved = start[found] * sharp_factor, moved[found] * sharp_factor
     middle = start[:, 0] + moved[:, 0] / 2
     dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
@@ -116,16 +120,22 @@ def _block_mean(plane: FloatArray, blocks: tuple[int, int]) -> FloatArray:
 
 
 def _track(
-    before: Grey, after: Grey, centre: FloatArray, guess: FloatArray, *, levels: int
+    before: Grey,
+    after: Grey,
+    points_and_guess: tuple[FloatArray, FloatArray],
+    *,
+    levels: int,
+    steps: tuple[int, int, float],
 ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Displacements of points by Lucas and Kanade's method from a guess, and which were found near it."""
+    centre, guess = points_and_guess
     if not len(centre):
         return np.zeros((0, 2), np.float32), np.zeros(0, bool)
     points = np.ascontiguousarray(centre[:, None], np.float32)
     ends = np.ascontiguousarray((centre + guess)[:, None], np.float32)
     flags = cv2.OPTFLOW_USE_INITIAL_FLOW
     ends, status, _ = cv2.calcOpticalFlowPyrLK(
-        before, after, points, ends, winSize=_WINDOW, maxLevel=levels, criteria=_STEPS, flags=flags
+        before, after, points, ends, winSize=_WINDOW, maxLevel=levels, criteria=steps, flags=flags
     )
     moved = (ends - points)[:, 0]
     near = np.abs(moved - guess).max(axis=1) < _ASTRAY

@@ -110,7 +110,7 @@ class StripMosaic:
         if frame.image.shape != self._first.image.shape:
             (height, width), (want_h, want_w) = frame.image.shape[:2], self._first.image.shape[:2]
             return f"{width} x {height}, the first frame is {want_w} x {want_h}"
-        if np.array_equal(frame.image, self._last_image):
+        if _same(frame.image, self._last_image):
             return "bit for bit the frame before it"
         return None
 
@@ -155,3 +155,8 @@ class StripMosaic:
     def _note(self, frame: Frame, position: Position) -> None:
         x_px, y_px, status, confidence, reason = position
         self._records.append(FrameRecord(frame.sequence, frame.time_s, x_px, y_px, confidence, status, reason))
+
+
+def _same(image: Image, last: Image) -> bool:
+    """Bit for bit; a few pixels are looked at first, which settles it for nearly every frame."""
+    return np.array_equal(image[::37, ::37], last[::37, ::37]) and np.array_equal(image, last)

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Image
+from edgekit.runtime.mosaic_draw import Placed
 
 _SAME = 0.03
 """Relative difference of brightness that is left alone: content differs by that much between two views of a place."""
@@ -15,7 +16,9 @@ _MOST = 2.0
 """Bound of the gain: more would amplify noise."""
 _USABLE = (8, 247)
 """Grey levels that are neither black nor blown out."""
-_LEAST_PIXELS = 200
+_EVERY_PX = 8
+"""One pixel of so many each way is looked at."""
+_LEAST_PIXELS = 50
 _FADE_WIDTHS = 2.0
 """Frame widths of travel in which a gain fades to a third of its logarithm: a step becomes a slope that no one sees,
 and a row does not stay darkened for ever by what happened at its start."""
@@ -28,16 +31,11 @@ class Exposure:
         self.gain = 1.0
         """Of the frame that was placed last."""
 
-    def follow(self, last: Image, placed: Image, advance_widths: float) -> float:
-        """Gain of the next frame, such that it goes on where the last one (drawn at its gain) ended.
-
-        Args:
-            last: a place as the last frame shows it, without gain.
-            placed: the same place as the next frame shows it.
-            advance_widths: how far the camera moved, in frame widths.
-        """
-        log_gain = math.log(self.gain) * math.exp(-abs(advance_widths) / _FADE_WIDTHS)
-        step = brightness_ratio(last, placed)
+    def follow(self, last: Placed, placed: Placed) -> float:
+        """Gain of the next frame, such that it goes on where the last one (drawn at its gain) ended."""
+        advance_px = placed.x_px - last.x_px
+        log_gain = math.log(self.gain) * math.exp(-abs(advance_px) / (_FADE_WIDTHS * placed.image.shape[1]))
+        step = brightness_ratio(last.image, placed.image, round(advance_px))
         if abs(step - 1) > _SAME:
             log_gain += math.log(step)
         bound = math.log(_MOST)
@@ -46,9 +44,20 @@ class Exposure:
         return self.gain
 
 
-def brightness_ratio(one: Image, other: Image) -> float:
-    """How many times brighter one picture of a place is than the other, by pixels that both show well; 1 if too few."""
-    grey, other_grey = (cv2.cvtColor(np.ascontiguousarray(image[::2]), cv2.COLOR_RGB2GRAY) for image in (one, other))
+def brightness_ratio(one: Image, other: Image, advance_px: int) -> float:
+    """How many times brighter one frame is than the other, by what both show well; 1 where that is too little.
+
+    Args:
+        one: a frame.
+        other: a frame of the same size that lies `advance_px` further to the right.
+        advance_px: below 0 to the left.
+    """
+    overlap_px = one.shape[1] - abs(advance_px)
+    if overlap_px < _EVERY_PX:
+        return 1.0
+    near, far = max(advance_px, 0), max(-advance_px, 0)
+    grey = one[::_EVERY_PX, near : near + overlap_px : _EVERY_PX].mean(axis=2)
+    other_grey = other[::_EVERY_PX, far : far + overlap_px : _EVERY_PX].mean(axis=2)
     low, high = _USABLE
     usable = (grey > low) & (grey < high) & (other_grey > low) & (other_grey < high)
     if np.count_nonzero(usable) < _LEAST_PIXELS:

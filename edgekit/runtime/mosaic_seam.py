@@ -31,23 +31,20 @@ def seam_path(left: Image, right: Image) -> npt.NDArray[np.intp]:
     """
     cost = _cost(left, right)
     steps, columns = cost.shape
-    back = np.empty((steps, columns), np.int8)
-    total = cost[0]
-    padded = np.full(columns + 2, np.inf, np.float32)
+    total = np.full((steps, columns + 2), np.inf, np.float32)
+    total[0, 1:-1] = cost[0]
     for step in range(1, steps):
-        padded[1:-1] = total
-        ways = np.stack((padded[1:-1], padded[:-2], padded[2:]))
-        choice = ways.argmin(axis=0)
-        back[step] = _MOVES[choice]
-        total = ways[choice, np.arange(columns)] + cost[step]
+        above, here = total[step - 1], total[step, 1:-1]
+        np.minimum(above[:-2], above[2:], out=here)
+        np.minimum(here, above[1:-1], out=here)
+        here += cost[step]
     path = np.empty(steps, np.intp)
-    path[-1] = int(total.argmin())
+    path[-1] = int(total[-1, 1:-1].argmin())
     for step in range(steps - 1, 0, -1):
-        path[step - 1] = path[step] + back[step, path[step]]
+        column = int(path[step])
+        ways = total[step - 1, column : column + 3].tolist()
+        path[step - 1] = column + min((0, -1, 1), key=lambda move: ways[move + 1])
     return np.repeat(path, _ROWS_A_STEP)[: left.shape[0]]
-
-
-_MOVES = np.array([0, -1, 1], np.int8)
 
 
 def _cost(left: Image, right: Image) -> FloatArray:

@@ -45,7 +45,7 @@ class StripWriter:
         start_px, stop_px = self._window(last, placed)
         last_gain, end_px = self._exposure.gain, self._end_px
         views = draw(last, start_px, stop_px), draw(placed, start_px, stop_px)
-        gain = self._exposure.follow(*views, (placed.x_px - last.x_px) / placed.image.shape[1]) if self._even else 1.0
+        gain = self._exposure.follow(last, placed) if self._even else 1.0
         views = exposed(views[0], last_gain), exposed(views[1], gain)
         if self._direction > 0:
             image = np.concatenate((exposed(draw(last, end_px, start_px), last_gain), join(*views)), axis=1)
