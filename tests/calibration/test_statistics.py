@@ -8,6 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgekit.calibration.bootstrap import bootstrap_units, draw_weights
 from edgekit.calibration.checks import even_scatter_p, monotone_fit, monotone_threshold, straight_p
 from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.correlation import correlation_p_value, fisher_interval
@@ -166,3 +167,28 @@ def test_monotone_fit_rises_and_keeps_the_mean(points):
     assert (np.diff(fitted) >= -1e-12).all()
     at_each = fitted[np.searchsorted(steps, x)]
     assert at_each.mean() == pytest.approx(y.mean(), abs=1e-9)
+
+
+def test_bootstrap_over_tiles_is_that_of_scipy():
+    pairs = draw_pairs(9, n=150, tiles=25)
+    sums = sums_by(pairs, pairs.by_tile)
+
+    def threshold(drawn, axis=-1):
+        moments = sums.weighted(
+            np.stack([np.bincount(row, minlength=sums.groups) for row in drawn.reshape(-1, drawn.shape[-1])])
+        )
+        return solve(fit_line(moments), 0.5).reshape(drawn.shape[:-1])
+
+    peer = scipy.stats.bootstrap(
+        (np.arange(sums.groups),),
+        threshold,
+        n_resamples=6000,
+        method="BCa",
+        rng=np.random.default_rng(0),
+        vectorized=True,
+    )
+    ours = bootstrap_units(sums, 0.5, draw_weights(sums.groups, 6000, seed=0).astype(float))
+    width = peer.confidence_interval.high - peer.confidence_interval.low
+    assert float(ours.bounds.low) == pytest.approx(peer.confidence_interval.low, abs=0.06 * width)
+    assert float(ours.bounds.high) == pytest.approx(peer.confidence_interval.high, abs=0.06 * width)
+    assert float(ours.sigma) == pytest.approx(peer.standard_error, rel=0.05)
