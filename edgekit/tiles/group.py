@@ -50,20 +50,20 @@ def links_by_row(links: Sequence[Link]) -> defaultdict[int, list[int]]:
     return linked
 
 
-def agrees(found: Agreement, either_cut: bool, settings: MergeSettings) -> bool:
-    """Whether two tiles mean the same fruit: equal masks in the strip, or a cut piece that lies in the other."""
-    return found.iou >= settings.min_agreement or (either_cut and found.containment >= settings.min_containment)
+def agrees(found: Agreement, settings: MergeSettings) -> bool:
+    """Whether two tiles mean the same fruit: masks that are alike in the strip, or one that lies in the other."""
+    return found.iou >= settings.min_agreement or found.containment >= settings.min_containment
 
 
 def _links(pieces: Pieces, settings: MergeSettings) -> list[Link]:
-    cut, labels = pieces.cut.tolist(), pieces.instances.labels.tolist()
+    labels = pieces.instances.labels.tolist()
     links = []
     for i, j in neighbour_pairs(pieces).tolist():
         other_class = labels[i] != labels[j]
         if other_class and not settings.across_classes:
             continue
         found = agreement(pieces, i, j)
-        if found is not None and agrees(found, cut[i] or cut[j], settings):
+        if found is not None and agrees(found, settings):
             links.append(Link(other_class, 1 - found.iou, i, j))
     return sorted(links)
 
@@ -76,7 +76,6 @@ class _Groups:
         self._settings = settings
         self._tile: list[int] = pieces.tile.tolist()
         self._scores: list[float] = pieces.instances.scores.tolist()
-        self._cut: list[bool] = pieces.cut.tolist()
         self._rows = [[row] for row in range(len(pieces))]
 
     def join(self, i: int, j: int) -> None:
@@ -105,6 +104,6 @@ class _Groups:
             return True
         found = agreement(self._pieces, first, second)
         if found is not None and found.first + found.second:
-            return agrees(found, self._cut[first] or self._cut[second], self._settings)
+            return agrees(found, self._settings)
         weaker = min(self._scores[first], self._scores[second])
         return min(self._scores[i], self._scores[j]) >= self._settings.similar_score * weaker

@@ -34,19 +34,27 @@ class TileSettings:
 class MergeSettings:
     """How the detections of neighbouring tiles become fruit.
 
+    The defaults come from 37 photographs of tomato plants with 448 labelled fruit, whose grid was moved by 64, 128 and
+    256 px (python bench/merge/invariance.py --data SET SET --model M.onnx --scan). They matter little: within the
+    ranges that are given, mask F1 stays within 0.01.
+
     Raises:
         SettingsError: a value that cannot be used.
     """
 
     min_agreement: float = 0.5
-    """Detections of neighbouring tiles are one fruit from this mask IoU on, taken in the strip that both tiles see."""
-    min_containment: float = 0.7
-    """The same for a piece that its tile's border cuts: share of the smaller mask that lies in the other."""
+    """Detections of neighbouring tiles are one fruit from this mask IoU on, taken in the strip that both tiles see.
+    From 0.35 to 0.65 the count is the same."""
+    min_containment: float = 0.5
+    """The same for masks of unequal size: share of the smaller one that lies in the other. 0.5 counts most steadily
+    (total within 0.7 %, with 0.7 within 1.5 %), since what a tile sees at its border is ragged."""
     similar_score: float = 0.5
-    """Pieces whose score is at least this share of the fruit's best score are similar: a complete one among them beats
-    those that are cut, and only they take part in joining."""
-    border_px: int = 2
-    """A mask that comes this close to an inner border of its tile counts as cut by it."""
+    """Pieces whose score is at least this share of the fruit's best score are similar: a whole one among them beats
+    those that are cut, and only they take part in joining. At 0.2 weak pieces take strong ones away, at 0.8 too few are
+    joined: both count less steadily."""
+    border_px: int = 1
+    """A mask that comes this close to an inner border of its tile counts as cut by it; 1: it touches the border. Wider
+    margins (4 px, 8 px) count no more steadily."""
     across_classes: bool = True
     """Whether detections of different classes may be one fruit; it then has the class of the detection that is kept."""
 
