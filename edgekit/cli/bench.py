@@ -11,6 +11,7 @@ from edgekit.cli.group import BareGroup
 
 if TYPE_CHECKING:
     from edgekit.bench.run import BenchData, ModelRun
+    from edgekit.labels import LabelSet
 
 app = typer.Typer(
     cls=BareGroup, add_completion=False, help="Measure what a model costs and how good it is.",
@@ -23,6 +24,7 @@ ClassMap = Annotated[
     str, typer.Option("--class-map", help="label=model,...; '*=*' maps all to the only class of a model.")
 ]
 Ignore = Annotated[str, typer.Option("--ignore-classes", help="Label classes that are ignored regions, by commas.")]
+Masks = Annotated[Path | None, typer.Option("--ignore-masks", help="Folder of masks: what is not black is ignored.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Report as JSON.")]
 Report = Annotated[Path | None, typer.Option(help="Report as one web page (.html) or as Markdown (.md).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
@@ -36,6 +38,7 @@ def run(
     images: Images = None,
     class_map: ClassMap = "",
     ignore_classes: Ignore = "",
+    ignore_masks: Masks = None,
     only: Annotated[str, typer.Option(help="Sections, by commas: model, latency, device, accuracy.")] = "",
     backend: Annotated[str, typer.Option("--backend", "--provider", help="cpu, cuda, tensorrt, ...")] = "cpu",
     threads: Annotated[int | None, typer.Option(help="Threads of the model; default: one a core.")] = None,
@@ -69,7 +72,7 @@ def run(
         TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
         AccuracySettings(threshold=threshold),
     )
-    labelled = _labelled(data, images, class_map, ignore_classes)
+    labelled = _labelled((data, images, ignore_masks), class_map, ignore_classes)
     engine = SegmenterSettings(provider=backend, threads=threads)
     with progress(quiet=quiet) as told:
         document, runs = bench_models(models or [default_model_path()], labelled, engine, settings, progress=told)
@@ -82,6 +85,7 @@ def score(
     data: Annotated[Path, typer.Option("--data", help="The labels that they were made for.")],
     images: Annotated[Path | None, typer.Option(help="Folder of the pictures; draws the worst of them.")] = None,
     ignore_classes: Ignore = "",
+    ignore_masks: Masks = None,
     threshold: Annotated[float | None, typer.Option(help="Where counts are read; default: the highest F1.")] = None,
     out: Out = None,
     report: Report = None,
@@ -95,8 +99,8 @@ def score(
     from edgekit.bench.run import ModelRun, document
     from edgekit.labels import read_labels
 
-    labels = read_labels(data, images=images)
-    truth, predictions, odd = read_results(results, labels, ignore_classes=_listed(ignore_classes))
+    labels, ignored = _with_masks(read_labels(data, images=images), ignore_masks, ignore_classes)
+    truth, predictions, odd = read_results(results, labels, ignore_classes=ignored)
     section = accuracy_section(truth, predictions, AccuracySettings(threshold=threshold))
     entry = {"name": results.stem, "file": results.name, "accuracy": section}
     whole = document([entry], labels_section(labels, odd))
@@ -186,15 +190,26 @@ def _deliver(
             typer.echo(f"written: {path}")
 
 
-def _labelled(data: Path | None, images: Path | None, class_map: str, ignore_classes: str) -> BenchData | None:
+def _labelled(paths: tuple[Path | None, Path | None, Path | None], class_map: str, ignore: str) -> BenchData | None:
+    """Labels, pictures and ignored regions as they were named; None without labels."""
     from edgekit.bench.run import BenchData
     from edgekit.labels import parse_class_map, read_labels
 
+    data, images, masks = paths
     if data is None:
         return None
     folder = images or (data if data.is_dir() else data.parent / "images")
-    labels = read_labels(data, images=folder)
-    return BenchData(labels, folder, parse_class_map(class_map), tuple(_listed(ignore_classes)))
+    labels, ignored = _with_masks(read_labels(data, images=folder), masks, ignore)
+    return BenchData(labels, folder, parse_class_map(class_map), ignored)
+
+
+def _with_masks(labels: LabelSet, masks: Path | None, ignore: str) -> tuple[LabelSet, tuple[str, ...]]:
+    """Labels with the regions of mask pictures, and the names of all classes that are ignored regions."""
+    from edgekit.labels import IGNORED_REGION, add_ignore_masks
+
+    if masks is None:
+        return labels, tuple(_listed(ignore))
+    return add_ignore_masks(labels, masks), (*_listed(ignore), IGNORED_REGION)
 
 
 def _read(path: Path) -> dict[str, Any]:

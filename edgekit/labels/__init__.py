@@ -5,6 +5,7 @@ from edgekit.labels.coco import parse_coco, read_coco
 from edgekit.labels.coco_write import coco_dict, write_coco
 from edgekit.labels.cvat import read_cvat
 from edgekit.labels.detect import read_labels
+from edgekit.labels.ignore_masks import IGNORED_REGION, add_ignore_masks
 from edgekit.labels.labelme import read_labelme
 from edgekit.labels.model import (
     LabelledInstance,
@@ -19,10 +20,12 @@ from edgekit.labels.via import read_via
 from edgekit.labels.yolo import read_yolo
 
 __all__ = [
+    "IGNORED_REGION",
     "LabelSet",
     "LabelledInstance",
     "LabelledPicture",
     "OddAnnotation",
+    "add_ignore_masks",
     "coco_dict",
     "match_classes",
     "outlines",

@@ -19,6 +19,7 @@ from edgekit.labels import (
     LabelledInstance,
     LabelledPicture,
     LabelSet,
+    add_ignore_masks,
     outlines,
     read_cvat,
     read_labelme,
@@ -256,3 +257,19 @@ def test_yolo_cannot_say_crowd(tmp_path: Path) -> None:
     labels = split_ring_picture().with_ignored_classes(["fruit"])
     with pytest.raises(LabelsError, match="crowd or ignore"):
         write_yolo(labels, tmp_path)
+
+
+def test_ignored_regions_from_mask_pictures(tmp_path: Path) -> None:
+    labels = split_ring_picture()
+    plane = np.zeros((SIZE[1], SIZE[0]), np.uint8)
+    plane[:20, 50:] = 255
+    cv2.imwrite(str(tmp_path / "a.png"), plane)
+    region = add_ignore_masks(labels, tmp_path).pictures[0].instances[-1]
+    assert region.ignore
+    assert region.is_crowd
+    assert region.mask.area_px == 20 * 50
+    cv2.imwrite(str(tmp_path / "a.png"), plane[:10])
+    with pytest.raises(LabelsError, match="no picture of 100 x 80"):
+        add_ignore_masks(labels, tmp_path)
+    with pytest.raises(LabelsError, match="no mask in"):
+        add_ignore_masks(labels, tmp_path / "elsewhere")

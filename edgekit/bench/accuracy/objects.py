@@ -109,7 +109,8 @@ def truth_from_labels(
         labels: what was read.
         class_names: the classes that are scored.
         class_of: label class -> index in `class_names`, see `edgekit.labels.match_classes`.
-        any_class: label classes whose objects are ignored regions for every class.
+        any_class: label classes whose objects are ignored regions for every class: what is predicted in them is
+            neither right nor wrong, as with crowds.
     """
     rows = [(index, item) for index, picture in enumerate(labels.pictures) for item in picture.instances]
     numbers = [EVERY_CLASS if item.class_name in any_class else class_of[item.class_name] for _, item in rows]
@@ -123,7 +124,7 @@ def truth_from_labels(
         np.array([item.box_xyxy for _, item in rows], np.float64).reshape(-1, 4),
         tuple(item.mask for _, item in rows),
         np.array([item.area_px for _, item in rows], np.float64),
-        np.array([item.is_crowd for _, item in rows], np.bool_),
+        np.array([item.is_crowd or item.class_name in any_class for _, item in rows], np.bool_),
         np.array(ignore, np.bool_),
         tuple(item.attributes for _, item in rows),
         all(item.has_outline or item.ignore or item.is_crowd for _, item in rows),
