@@ -55,7 +55,7 @@ class AjiSweep:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The pairs that count, predictions by score and then labels; of one prediction in one row of their ranks."""
+    """The pairs of a prediction and a label that count: highest scores first, then in the order of labels."""
 
     prediction: Ints
     truth: Ints
@@ -76,9 +76,7 @@ def sweep_aji(
     pairs = _pairs(truth, predictions, overlaps, counts)
     order, pictures = predictions.order, len(truth.picture_names)
     kept = count_kept(predictions)
-    start = np.bincount(
-        truth.picture[~truth.ignore], truth.mask_areas_px[~truth.ignore], minlength=pictures
-    )  # all labels unmatched
+    unmatched = np.bincount(truth.picture[~truth.ignore], truth.mask_areas_px[~truth.ignore], minlength=pictures)
     alone = np.where(counts, predictions.mask_areas_px, 0.0)
     if one_to_one:
         shared, whole = _one_to_one(truth, predictions, pairs, pictures)
@@ -87,7 +85,7 @@ def sweep_aji(
         d_shared, d_whole = _many_to_one(truth, predictions, pairs, alone)
         shared = by_picture(d_shared[order], predictions.picture[order], kept, pictures)
         whole = by_picture(d_whole[order], predictions.picture[order], kept, pictures)
-    return AjiSweep(shared, whole + start[:, None])
+    return AjiSweep(shared, whole + unmatched[:, None])
 
 
 def _pairs(truth: Truth, predictions: Predictions, overlaps: Overlaps, counts: Bools) -> _Pairs:
