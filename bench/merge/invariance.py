@@ -1,165 +1,109 @@
 """How much the count of real pictures changes when the grid of tiles is moved, beside sahi on the same grids.
 
     python bench/merge/invariance.py --data SET [SET ...] --model M.onnx [--weights W.pt] [--overlap 96 ...]
-        [--threshold 0.5] [--cache DIR] [--json FILE]
+        [--second-look] [--scan] [--threshold 0.5] [--cache DIR] [--json FILE]
 
-SET holds `images/` (and `val.txt` where only some of them are meant). The grid is moved to the left and up by 64, 128
-and 256 px. With --weights (of the same model) sahi with Ultralytics is asked as well (`pip install sahi==0.12.*
-ultralytics`). Detections are kept in --cache, so that a second run with other merge settings takes seconds.
+SET holds `instances.json`, `images/`, and `val.txt` where only some of them are meant. The grid is moved to the left
+and up by 64, 128 and 256 px. sahi's merging is always asked for the same detections (`pip install sahi==0.12.*`); with
+--weights (of the same model) also sahi's whole sliced prediction with Ultralytics. --scan tries other merge settings.
+Detections are kept in --cache, so that a second run with other settings takes seconds.
+
+Columns, in percent of the first grid's count: the worst and the mean change of the total; the sum of the changes of
+each picture; fruit found on both grids whose score is above the threshold on one only ("crossed", and what is left of
+them as ups and downs cancel); fruit without counterpart. F1 is against the labels, over all grids.
 """
 
 import argparse
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from changes import PHASES_PX, Counted, summary, table
 from pictures import Picture, TileDetections, pictures_of
 from sahi_grids import SahiGrids, sahi_merge
 
-from edgekit.contracts import MaskCrop
-from edgekit.masks import bounds_xyxy, iou
+from edgekit.contracts import MaskCrop, TileSpec
 from edgekit.segment import SegmenterSettings, open_segmenter
-from edgekit.tiles import MergeSettings, TileSettings, merge, plan_tiles
+from edgekit.tiles import MergeSettings, TileSettings, merge, plan_tiles, second_look
 
-PHASES_PX = (0, 64, 128, 256)
-SAME_FRUIT_IOU = 0.5
+SizeWh = tuple[int, int]
+Count = Callable[[Picture, SizeWh, int], Counted]
+"""Counts one picture on the grid that is moved by so many pixels."""
 
-
-@dataclass(frozen=True)
-class Counted:
-    """What one grid says of one picture: every fruit above the floor, and which of them are counted."""
-
-    masks: tuple[MaskCrop, ...]
-    counted: np.ndarray
-
-    @property
-    def count(self) -> int:
-        return int(self.counted.sum())
+SCAN = (
+    ("min_agreement", (0.35, 0.65)),
+    ("min_containment", (0.4, 0.6, 0.7, 0.85)),
+    ("similar_score", (0.2, 0.35, 0.65, 0.8)),
+    ("border_px", (2, 4, 8)),
+)
 
 
-@dataclass
-class Change:
-    """What moving the grid changed, summed over pictures."""
+class Methods:
+    """The ways to count that are compared.
 
-    phase_px: int
-    total: int = 0
-    pictures: int = 0
-    largest: int = 0
-    """Largest change of one picture's count."""
-    absolute: int = 0
-    """Sum of the changes of each picture's count."""
-    crossed_up: int = 0
-    """Fruit found on both grids whose score passed the threshold on this one only."""
-    crossed_down: int = 0
-    new: int = 0
-    """Counted fruit that have no counterpart on the first grid, whatever its score."""
-    lost: int = 0
+    Args:
+        detections: what the model says of each tile.
+        threshold: fruit count from this score on.
+    """
 
-    def add(self, base: Counted, moved: Counted) -> None:
-        change = abs(moved.count - base.count)
-        self.total += moved.count
-        self.pictures += change > 0
-        self.largest = max(self.largest, change)
-        self.absolute += change
-        pairs = matched(base.masks, moved.masks)
-        self.crossed_down += sum(bool(base.counted[i] and not moved.counted[j]) for i, j in pairs)
-        self.crossed_up += sum(bool(moved.counted[j] and not base.counted[i]) for i, j in pairs)
-        self.lost += base.count - sum(bool(base.counted[i]) for i, _ in pairs)
-        self.new += moved.count - sum(bool(moved.counted[j]) for _, j in pairs)
+    def __init__(self, detections: TileDetections, threshold: float) -> None:
+        self._detections = detections
+        self._threshold = threshold
 
+    def edgekit(self, tiles: TileSettings, settings: MergeSettings, *, look_twice: bool = False) -> Count:
+        def count(picture: Picture, size_wh: SizeWh, phase_px: int) -> Counted:
+            specs = plan_tiles(size_wh, tiles, phase_px=(phase_px, phase_px))
+            results = self._detections.of(picture, specs)
+            merged = merge(specs, results, size_wh, settings)
+            extra = second_look(merged, specs, size_wh, tiles) if look_twice else ()
+            if extra:
+                looks = list(zip(extra, self._detections.of(picture, extra), strict=True))
+                merged = merge(specs, results, size_wh, settings, looks=looks)
+            above = merged.instances.scores >= np.float32(self._threshold)
+            return Counted(merged.instances.masks, above, len(specs) + len(extra))
 
-def matched(one: tuple[MaskCrop, ...], other: tuple[MaskCrop, ...]) -> list[tuple[int, int]]:
-    """Pairs of masks that are the same fruit, best IoU first."""
-    boxes, others = (np.array([bounds_xyxy(mask) for mask in masks]).reshape(-1, 4) for masks in (one, other))
-    touch = (boxes[:, None, :2] < others[None, :, 2:]).all(2) & (others[None, :, :2] < boxes[:, None, 2:]).all(2)
-    found = [(iou(one[i], other[j]), i, j) for i, j in np.argwhere(touch).tolist()]
-    pairs: list[tuple[int, int]] = []
-    for overlap, i, j in sorted(found, key=lambda pair: (-pair[0], pair[1:])):
-        if overlap >= SAME_FRUIT_IOU and all(i != first and j != second for first, second in pairs):
-            pairs.append((i, j))
-    return pairs
+        return count
+
+    def sahi_merge(self, tiles: TileSettings) -> Count:
+        def count(picture: Picture, size_wh: SizeWh, phase_px: int) -> Counted:
+            specs = plan_tiles(size_wh, tiles, phase_px=(phase_px, phase_px))
+            return all_of(sahi_merge(specs, self._detections.of(picture, specs), size_wh, self._threshold), specs)
+
+        return count
+
+    def sahi(self, tiles: TileSettings, grids: SahiGrids) -> Count:
+        def count(picture: Picture, size_wh: SizeWh, phase_px: int) -> Counted:
+            padded = plan_tiles((size_wh[0] + phase_px, size_wh[1] + phase_px), tiles)
+            return all_of(grids.of(picture, tiles.overlap_px, phase_px), padded)
+
+        return count
 
 
-class Study:
-    """Counts of all pictures on all grids."""
-
-    def __init__(self, pictures: list[Picture], threshold: float) -> None:
-        self.pictures = pictures
-        self.threshold = threshold
-        self.sizes_wh = [picture.read().shape[1::-1] for picture in pictures]
-
-    def edgekit(self, detections: TileDetections, tiles: TileSettings, settings: MergeSettings) -> list[list[Counted]]:
-        return [
-            [self._merged(detections, at, plan_tiles(self.sizes_wh[at], tiles, phase_px=(phase, phase)), settings)
-             for phase in PHASES_PX] for at in range(len(self.pictures))
-        ]  # fmt: skip
-
-    def sahi(self, grids: SahiGrids, overlap_px: int) -> list[list[Counted]]:
-        rows = []
-        for picture in self.pictures:
-            masks = [tuple(grids.of(picture, overlap_px, phase)) for phase in PHASES_PX]
-            rows.append([Counted(found, np.ones(len(found), bool)) for found in masks])
-        return rows
-
-    def sahi_merge(self, detections: TileDetections, tiles: TileSettings) -> list[list[Counted]]:
-        rows = []
-        for picture, size_wh in zip(self.pictures, self.sizes_wh, strict=True):
-            row = []
-            for phase in PHASES_PX:
-                specs = plan_tiles(size_wh, tiles, phase_px=(phase, phase))
-                found = tuple(sahi_merge(specs, detections.of(picture, specs), size_wh, self.threshold))
-                row.append(Counted(found, np.ones(len(found), bool)))
-            rows.append(row)
-        return rows
-
-    def _merged(self, detections: TileDetections, at: int, specs: tuple, settings: MergeSettings) -> Counted:
-        merged = merge(specs, detections.of(self.pictures[at], specs), self.sizes_wh[at], settings)
-        return Counted(merged.instances.masks, merged.instances.scores >= np.float32(self.threshold))
+def all_of(masks: Sequence[MaskCrop], specs: Sequence[TileSpec]) -> Counted:
+    return Counted(tuple(masks), np.ones(len(masks), np.bool_), len(specs))
 
 
-def changes(rows: list[list[Counted]]) -> list[Change]:
-    """One change for each phase; the first is the grid that the others are compared with."""
-    found = [Change(phase) for phase in PHASES_PX]
-    for row in rows:
-        for change, moved in zip(found, row, strict=True):
-            change.add(row[0], moved)
-    return found
-
-
-def summary(name: str, overlap_px: int, rows: list[list[Counted]]) -> dict:
-    found = changes(rows)
-    base = found[0].total
-    moved = found[1:]
-    return {
-        "method": name, "overlap_px": overlap_px, "totals": [change.total for change in found],
-        "worst_total_pct": 100 * max(abs(change.total - base) for change in moved) / base,
-        "mean_total_pct": 100 * float(np.mean([abs(change.total - base) for change in moved])) / base,
-        "per_picture_pct": 100 * float(np.mean([change.absolute for change in moved])) / base,
-        "pictures_changed": float(np.mean([change.pictures for change in moved])),
-        "largest": max(change.largest for change in moved),
-        "crossed_pct": 100 * float(np.mean([change.crossed_up + change.crossed_down for change in moved])) / base,
-        "new_or_lost_pct": 100 * float(np.mean([change.new + change.lost for change in moved])) / base,
-        "changes": [asdict(change) for change in found],
-        "counts": [[counted.count for counted in row] for row in rows],
-    }  # fmt: skip
-
-
-COLUMNS = (
-    ("method", "method", "s"), ("overlap", "overlap_px", "d"), ("worst total %", "worst_total_pct", ".2f"),
-    ("mean total %", "mean_total_pct", ".2f"), ("per picture %", "per_picture_pct", ".2f"),
-    ("pictures changed", "pictures_changed", ".1f"), ("largest", "largest", "d"), ("crossed %", "crossed_pct", ".2f"),
-    ("new or lost %", "new_or_lost_pct", ".2f"),
-)  # fmt: skip
-
-
-def table(rows: list[dict]) -> str:
-    lines = [[title for title, _, _ in COLUMNS] + ["totals"]]
-    lines += [
-        [format(row[key], form) for _, key, form in COLUMNS] + [" ".join(map(str, row["totals"]))] for row in rows
-    ]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+def compared(options: argparse.Namespace) -> list[tuple[str, int, Count]]:
+    """Name, overlap and way of counting of every line of the table."""
+    segmenter = open_segmenter(options.model, settings=SegmenterSettings(threads=options.threads))
+    methods = Methods(TileDetections(segmenter, options.cache), options.threshold)
+    lines: list[tuple[str, int, Count]] = []
+    for overlap_px in options.overlap:
+        tiles, settings = TileSettings(segmenter.info.tile_size_px, overlap_px), MergeSettings()
+        lines.append(("edgekit", overlap_px, methods.edgekit(tiles, settings)))
+        if options.second_look:
+            lines.append(("edgekit, second look", overlap_px, methods.edgekit(tiles, settings, look_twice=True)))
+        lines.append(("sahi's merging", overlap_px, methods.sahi_merge(tiles)))
+        if options.weights:
+            grids = SahiGrids(options.weights, options.cache, options.threshold)
+            lines.append(("sahi", overlap_px, methods.sahi(tiles, grids)))
+        for name, values in SCAN if options.scan else ():
+            for value in values:
+                tried = replace(settings, **{name: value})
+                lines.append((f"{name} {value}", overlap_px, methods.edgekit(tiles, tried)))
+    return lines
 
 
 def arguments() -> argparse.Namespace:
@@ -168,6 +112,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--overlap", type=int, nargs="+", default=[TileSettings().overlap_px])
+    parser.add_argument("--second-look", action="store_true")
+    parser.add_argument("--scan", action="store_true")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--cache", type=Path, default=Path("merge-cache"))
@@ -177,16 +123,17 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
-    study = Study(pictures_of(options.data), options.threshold)
-    segmenter = open_segmenter(options.model, settings=SegmenterSettings(threads=options.threads))
-    detections = TileDetections(segmenter, options.cache)
+    pictures = pictures_of(options.data)
+    sizes_wh = [picture.read().shape[1::-1] for picture in pictures]
+    labels = [picture.labels() for picture in pictures]
     rows = []
-    for overlap_px in options.overlap:
-        tiles = replace(TileSettings(), overlap_px=overlap_px)
-        rows.append(summary("edgekit", overlap_px, study.edgekit(detections, tiles, MergeSettings())))
-        if options.weights:
-            grids = SahiGrids(options.weights, options.cache, options.threshold)
-            rows.append(summary("sahi", overlap_px, study.sahi(grids, overlap_px)))
+    for name, overlap_px, count in compared(options):
+        counts = [
+            [count(picture, size_wh, phase_px) for phase_px in PHASES_PX]
+            for picture, size_wh in zip(pictures, sizes_wh, strict=True)
+        ]
+        rows.append(summary(name, overlap_px, counts, labels))
+    print(f"{len(pictures)} pictures, {sum(map(len, labels))} labelled fruit, threshold {options.threshold:g}")
     print(table(rows))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import cv2
 import numpy as np
+from pycocotools.coco import COCO
 
-from edgekit.contracts import Image, Instances, Segmenter, TileSpec
+from edgekit.contracts import Image, Instances, MaskCrop, Segmenter, TileSpec
+from edgekit.masks import CocoRle, decode
 from edgekit.tiles import cut_tile
 
 BATCH = 8
@@ -28,8 +33,28 @@ class Picture:
     def name(self) -> str:
         return self.path.stem
 
+    def labels(self) -> tuple[MaskCrop, ...]:
+        """The labelled fruit, all classes as one."""
+        return labels_of(self.path.parents[1] / "instances.json")[self.path.name]
+
     def read(self) -> Image:
         return np.ascontiguousarray(cv2.imread(str(self.path), cv2.IMREAD_COLOR)[:, :, ::-1])
+
+
+@cache
+def labels_of(path: Path) -> dict[str, tuple[MaskCrop, ...]]:
+    """Labelled masks by picture."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        told = COCO(str(path))
+    found = {}
+    for image in told.dataset["images"]:
+        masks = (decode(encoded(told.annToRLE(label))) for label in told.imgToAnns[image["id"]])
+        found[Path(image["file_name"]).name] = tuple(masks)
+    return found
+
+
+def encoded(rle: dict) -> CocoRle:
+    return {"size": rle["size"], "counts": rle["counts"].decode("ascii")}
 
 
 def pictures_of(folders: Sequence[Path]) -> list[Picture]:

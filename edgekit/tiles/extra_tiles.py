@@ -22,7 +22,7 @@ def second_look(
 ) -> tuple[TileSpec, ...]:
     """Tiles that show the fruit whole which no tile has shown whole so far, numbered after those of `specs`.
 
-    Segment them, and merge again with their results added to the first ones.
+    Segment them, and merge again with their results as `looks`.
 
     Args:
         merged: what the first merge found.

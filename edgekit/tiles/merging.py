@@ -45,9 +45,14 @@ class Merged:
 
 
 def merge(
-    specs: Sequence[TileSpec], results: Sequence[Instances], size_wh: tuple[int, int], settings: MergeSettings
+    specs: Sequence[TileSpec],
+    results: Sequence[Instances],
+    size_wh: tuple[int, int],
+    settings: MergeSettings,
+    *,
+    looks: Sequence[tuple[TileSpec, Instances]] = (),
 ) -> Merged:
-    """Merge what the tiles saw. Run it once, on all detections above the model's score floor.
+    """Merge what the tiles saw, once, all detections above the model's score floor.
 
     The result does not depend on the order of tiles. The cost grows linearly with the panorama.
 
@@ -56,11 +61,16 @@ def merge(
         results: what was found in each of them, in tile pixels.
         size_wh: width and height of the panorama in pixels; what lies beyond is clipped, then dropped.
         settings: when two detections are one fruit, and which of them is kept.
+        looks: extra tiles (see `second_look`) and what was found in them. Only what they see whole is used, since the
+            other tiles have seen the rest already.
 
     Raises:
         ValueError: as many specs as results are needed; this is a bug of the caller.
     """
+    first_look = len(specs)
+    specs, results = [*specs, *(spec for spec, _ in looks)], [*results, *(found for _, found in looks)]
     pieces = gather_pieces(specs, results, size_wh, settings.border_px)
+    pieces = pieces.select((pieces.tile < first_look) | ~pieces.cut)
     grouping = group_pieces(pieces, settings)
     settled = [settle_fruit(pieces, rows, settings) for rows in grouping.groups]
     fruit = absorb_fragments(pieces, settled, grouping.unused, settings)

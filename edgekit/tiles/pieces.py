@@ -41,6 +41,13 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.instances)
 
+    def select(self, rows: npt.NDArray[np.bool_]) -> Pieces:
+        """The rows that a boolean mask names."""
+        return Pieces(
+            self.instances.select(rows), self.tile[rows], self.row[rows], self.bounds_xyxy[rows], self.area_px[rows],
+            self.seen_xyxy[rows], self.cut_sides[rows], self.cut[rows],
+        )  # fmt: skip
+
 
 def gather_pieces(
     specs: Sequence[TileSpec], results: Sequence[Instances], size_wh: tuple[int, int], border_px: int

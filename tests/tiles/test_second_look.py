@@ -15,8 +15,8 @@ def look_twice(masks, scores, size_wh, phase_px):
     results = segment_all(segmenter, picture, specs, 4)
     first = merge(specs, results, size_wh, MergeSettings())
     extra = second_look(first, specs, size_wh, TILES)
-    both = (*specs, *extra)
-    return first, extra, merge(both, results + segment_all(segmenter, picture, extra, 4), size_wh, MergeSettings())
+    looks = list(zip(extra, segment_all(segmenter, picture, extra, 4), strict=True))
+    return first, extra, merge(specs, results, size_wh, MergeSettings(), looks=looks)
 
 
 def test_fruit_larger_than_the_overlap_are_seen_whole_at_the_second_look():
@@ -49,3 +49,11 @@ def test_a_tile_is_never_asked_for_twice():
     assert [spec.number for spec in extra] == [8]
     assert second_look(merged, (*specs, *extra), (400, 128), TILES) == ()
     assert np.array_equal(merged.cut, [True])
+
+
+def test_what_the_extra_tile_cuts_is_left_out():
+    specs = (TileSpec(0, 0, 0, 128),)
+    look = (TileSpec(1, 64, 0, 128), instances_of([block(0, 10, 30, 40), block(40, 50, 60, 60)]))
+    merged = merge(specs, [instances_of([])], (400, 128), MergeSettings(), looks=[look])
+    assert merged.members == (((1, 1),),)
+    assert merged.unconfirmed == ()
