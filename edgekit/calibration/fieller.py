@@ -56,6 +56,14 @@ def independent_estimate(moments: Moments) -> LineEstimate:
     return LineEstimate(moments.mean_x, moments.mean_y, slope, var_value, zero, var_slope, df)
 
 
+def slope_doubt(estimate: LineEstimate, level: float = 0.95) -> Floats:
+    """g = t^2 var(b1) / b1^2: from 1 up the slope is not told from zero; it falls as 1 / n with more labels."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t2 = student_t.ppf(0.5 + level / 2, estimate.df) ** 2
+        doubt: Floats = t2 * estimate.var_slope / estimate.slope**2
+    return doubt
+
+
 def sigma_of(estimate: LineEstimate, iou_target: float) -> Floats:
     """First-order standard deviation of x_th: sqrt(var of the line at x_th) / |b1|."""
     with np.errstate(divide="ignore", invalid="ignore"):

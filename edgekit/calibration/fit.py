@@ -11,7 +11,7 @@ from edgekit.calibration.bootstrap import UnitBootstrap, bootstrap_units, draw_w
 from edgekit.calibration.checks import LineChecks, check_line
 from edgekit.calibration.clusters import unit_estimate
 from edgekit.calibration.correlation import correlation_p_value, fisher_interval
-from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate, sigma_of
+from edgekit.calibration.fieller import Bounds, fieller_bounds, independent_estimate, sigma_of, slope_doubt
 from edgekit.calibration.gates import (
     require_acted_interval,
     require_fair_pairs,
@@ -72,7 +72,7 @@ def fit_threshold(pairs: Pairs, iou_target: float, *, settings: FitSettings | No
     influence = influence_of_tiles(used, iou_target, settings)
     resampled = _bootstrap(case)
     bounds = _all_bounds(case, resampled)
-    require_acted_interval(bounds, influence, settings.level)
+    require_acted_interval(bounds, influence, _slope_doubt(case), settings.level)
     require_place_for_threshold(used, case.threshold, iou_target)
     return _result(case, _uncertainty(case, bounds, resampled), influence)
 
@@ -109,6 +109,11 @@ def _used_pairs(pairs: Pairs, settings: FitSettings) -> Pairs:
 def _bootstrap(case: _Case) -> UnitBootstrap:
     weights = draw_weights(case.sums.groups, case.settings.draws, case.settings.seed)
     return bootstrap_units(case.sums, case.iou_target, weights, case.settings.level)
+
+
+def _slope_doubt(case: _Case) -> float:
+    estimates = (independent_estimate(case.moments), unit_estimate(case.sums))
+    return max(float(slope_doubt(estimate, case.settings.level)) for estimate in estimates)
 
 
 def _all_bounds(case: _Case, resampled: UnitBootstrap) -> dict[str, Bounds]:

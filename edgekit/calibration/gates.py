@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -63,8 +64,10 @@ def require_rising_line(used: Pairs, moments: Moments) -> None:
         raise CalibrationRefused(Reason.NEGATIVE_SLOPE, what, mend=mend)
 
 
-def require_acted_interval(bounds: dict[str, Bounds], influence: Sequence[TileInfluence], level: float) -> None:
-    """Every interval that is acted on has two ends.
+def require_acted_interval(
+    bounds: dict[str, Bounds], influence: Sequence[TileInfluence], doubt: float, level: float
+) -> None:
+    """Every interval that is acted on has two ends; `doubt` is the larger `slope_doubt` of the line.
 
     Raises:
         CalibrationRefused: the slope is not told from zero by one of the procedures.
@@ -73,7 +76,8 @@ def require_acted_interval(bounds: dict[str, Bounds], influence: Sequence[TileIn
         if not bool(np.all(found.bounded)):
             size = f"{sum(row.pairs for row in influence)} pairs, {len(influence)} tiles"
             what = f"the slope is not told from zero at {level:.0%} ({name.replace('_', ' ')}, {size})"
-            mend = f"look at tile {influence[0].tile}, which moves the line most, and label more tiles"
+            times = f"about {max(2, math.ceil(1.5 * doubt))} times as many labels are needed"
+            mend = f"look at tile {influence[0].tile}, which moves the line most; {times}"
             raise CalibrationRefused(Reason.UNBOUNDED, what, mend=mend)
 
 

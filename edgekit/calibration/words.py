@@ -49,6 +49,7 @@ def fit_lines(fit: ThresholdFit) -> Iterator[str]:
         yield f"  {name:10s} {_ends(ends)}"
     monotone = fit.checks.monotone_threshold
     yield f"  monotone   {'never reached' if monotone is None else f'{monotone:.3f}'} (no line assumed)"
+    yield f"  checks     p = {_p(fit.checks.straight_p)} (straight line), {_p(fit.checks.even_scatter_p)} (even scatter)"
     top = [f"{row.tile} ({row.shift:+.4f})" for row in fit.influence[:SHOWN_TILES]]
     yield f"  influence  {', '.join(top)}"
     for warning in fit.warnings:
@@ -100,6 +101,10 @@ def comparison_line(found: SeasonComparison) -> str:
     """A verdict with its reason."""
     figures = f"difference {found.difference:+.3f}, sigma {found.sigma:.3f}, t = {found.t:.2f}, p = {found.p_value:.2g}"
     return f"{found.verdict}: {found.reason} ({figures})"
+
+
+def _p(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2g}"
 
 
 def _ends(interval: tuple[float, ...], digits: int = 3) -> str:

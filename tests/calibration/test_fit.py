@@ -104,7 +104,9 @@ def test_slope_that_is_not_told_from_zero():
     rng = np.random.default_rng(6)
     x = rng.uniform(0.1, 0.9, 30)
     y = np.clip(0.5 + 0.3 * (x - 0.5) + rng.normal(0, 0.3, 30), 0, 1)
-    assert refusal_of(Pairs(x, y, names(30))).reason is Reason.UNBOUNDED
+    refusal = refusal_of(Pairs(x, y, names(30)))
+    assert refusal.reason is Reason.UNBOUNDED
+    assert "times as many labels" in refusal.mend
 
 
 def test_threshold_that_is_no_confidence():
