@@ -49,7 +49,8 @@ def fit_lines(fit: ThresholdFit) -> Iterator[str]:
         yield f"  {name:10s} {_ends(ends)}"
     monotone = fit.checks.monotone_threshold
     yield f"  monotone   {'never reached' if monotone is None else f'{monotone:.3f}'} (no line assumed)"
-    yield f"  checks     p = {_p(fit.checks.straight_p)} (straight line), {_p(fit.checks.even_scatter_p)} (even scatter)"
+    straight, even = _p(fit.checks.straight_p), _p(fit.checks.even_scatter_p)
+    yield f"  checks     p = {straight} of a straight line, {even} of even scatter"
     top = [f"{row.tile} ({row.shift:+.4f})" for row in fit.influence[:SHOWN_TILES]]
     yield f"  influence  {', '.join(top)}"
     for warning in fit.warnings:
