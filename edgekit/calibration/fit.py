@@ -34,8 +34,8 @@ PAIRING_RULE = (
 )
 
 FEW_PAIRS = 20
-"""With 10 pairs the acted interval covers 93 to 94 % at R = 0.57 and 85 to 91 % at R = 0.3 among the sessions that give a
-threshold, with 20 it covers 96 % and 92 to 94 % (bench/calibration/coverage.py)."""
+"""Among the sessions that give a threshold, the acted interval covers 93 to 94 % at R = 0.57 and 85 to 91 % at R = 0.3
+with 10 pairs, 96 % and 92 to 94 % with 20 (bench/calibration/coverage.py)."""
 
 
 @dataclass(frozen=True, eq=False)
