@@ -55,6 +55,8 @@ class BuiltGraph:
     reduced: tuple[str, ...] = ()
     """Prefixes of the node names (`/layers`, `/model/backbone`) that may run in fp16 or int8: the scope of the modules
     whose forward was called. Box arithmetic, softmax over classes, LayerNorm and NMS belong outside them."""
+    sensitive: tuple[str, ...] = ()
+    """Prefixes within `reduced` that lose too much in int8 and stay in higher precision there."""
 
 
 class Builder(Protocol):

@@ -17,7 +17,7 @@ from edgekit.export.held_tiles import judge
 from edgekit.export.onnx_writer import annotate, trace, write
 from edgekit.export.parity import ParityReport
 from edgekit.export.pictures import Tiles, read_tiles
-from edgekit.export.precision import ReducedGraph
+from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.registry import find_builder
 from edgekit.store.atomic import storage_error
@@ -148,7 +148,7 @@ def _reduce(graph: onnx.ModelProto, built: BuiltGraph, tiles: Tiles, *, precisio
     from edgekit.export.int8 import to_int8
 
     held = [index for index in range(len(tiles.tiles)) if index % HELD_EVERY]
-    return to_int8(graph, tiles.tiles[held], scopes=built.reduced, target=target)
+    return to_int8(graph, tiles.tiles[held], scopes=Scopes(built.reduced, built.sensitive), target=target)
 
 
 def _compare(graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, tiles: Tiles) -> ParityReport:

@@ -20,20 +20,18 @@ from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, Q
 
 from edgekit.errors import ExportError
 from edgekit.export.onnx_writer import INPUT
-from edgekit.export.precision import ReducedGraph, in_scope
+from edgekit.export.precision import ReducedGraph, Scopes, in_scope
 from edgekit.export.recipe import Target
 
-OPERATORS = ("Conv", "Mul", "Add", "Concat", "MaxPool", "Resize", "Split")
-"""Operators to quantise. Sigmoid stays float32 within each SiLU."""
+OPERATORS = ("Conv", "ConvTranspose", "Mul", "Sigmoid", "Add", "Concat", "MaxPool", "Resize", "Split")
+"""Operators to quantise: whole SiLUs, so that ONNX Runtime goes from one convolution to the next in eight bits."""
 FEWEST_TILES = 8
 """Ranges of fewer tiles say more about those tiles than about the model."""
 CHUNK = 4
 """Tiles whose intermediate tensors are in memory at once."""
 
 
-def to_int8(
-    model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Iterable[str], target: Target
-) -> ReducedGraph:
+def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Scopes, target: Target) -> ReducedGraph:
     """A copy of a float32 graph with the nodes below `scopes` quantised to eight bits.
 
     Activations are asymmetric uint8 for CPUs and symmetric int8 for TensorRT, which takes nothing else; weights are
@@ -42,7 +40,7 @@ def to_int8(
     Args:
         model: float32 graph.
         tiles: uint8, N x S x S x 3, N >= FEWEST_TILES.
-        scopes: prefixes of node names.
+        scopes: prefixes of the node names to quantise, and of those among them to leave alone.
         target: what the graph will run on.
 
     Raises:
@@ -50,8 +48,9 @@ def to_int8(
     """
     if len(tiles) < FEWEST_TILES:
         raise ExportError(f"int8 needs {FEWEST_TILES} tiles to calibrate, got {len(tiles)}", mend="give more pictures")
-    scopes = tuple(scopes)
-    excluded = [node.name for node in model.graph.node if not in_scope(node, scopes)]
+    excluded = [
+        node.name for node in model.graph.node if not in_scope(node, scopes.reduced) or in_scope(node, scopes.sensitive)
+    ]
     batch = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
     with TemporaryDirectory() as folder, _quiet():
         source, result = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
@@ -74,7 +73,7 @@ def to_int8(
             },
         )
         quantised = onnx.load(result)
-    return ReducedGraph(quantised, higher_precision(quantised, scopes))
+    return ReducedGraph(quantised, higher_precision(quantised, scopes.reduced))
 
 
 def higher_precision(model: onnx.ModelProto, scopes: Iterable[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import torch
 from edgekit.contracts import ModelInfo
 from edgekit.errors import ExportError
 from edgekit.export.builder import BuiltGraph
+from edgekit.export.fold_constants import fold_constants
 from edgekit.store.atomic import atomic_path
 
 OPSET = 17
@@ -53,6 +54,7 @@ def trace(built: BuiltGraph) -> onnx.ModelProto:
             raise ExportError(f"PyTorch's TorchScript exporter failed on {built.info.model}: {lines[-1]}") from error
         model = onnx.load(file)
     _declare_shapes(model, shapes)
+    fold_constants(model)
     return model
 
 

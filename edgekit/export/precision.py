@@ -9,6 +9,16 @@ import onnx
 
 
 @dataclass(frozen=True)
+class Scopes:
+    """Which parts of a graph may be reduced, as prefixes of node names: the scopes of the modules they come from."""
+
+    reduced: tuple[str, ...] = ()
+    """May run in fp16 or int8. Box arithmetic, softmax over classes, LayerNorm and NMS belong outside."""
+    sensitive: tuple[str, ...] = ()
+    """Among those, what loses too much in int8; fp16 takes it."""
+
+
+@dataclass(frozen=True)
 class ReducedGraph:
     """A graph in reduced precision."""
 

@@ -21,6 +21,14 @@ from edgekit.masks import trim
 
 LICENCE = "AGPL-3.0"
 """Ultralytics' own licence, where the checkpoint names none."""
+REDUCED = ("/layers", "/head")
+SENSITIVE = (
+    "/layers.0/", "/layers.1/",
+    *(f"/head/cv{branch}.{level}/cv{branch}.{level}.2/" for branch in (2, 3, 4) for level in range(3)),
+    "/head/proto/cv3/",
+)  # fmt: skip
+"""The stem, and the last convolutions of the head, whose outputs are logits, coefficients and prototypes. With the stem
+in int8 the largest change of a score is 0.34 instead of 0.18 (`python bench/export/int8_sensitivity.py`)."""
 SIZES = ("n", "s", "m", "l", "x")
 
 
@@ -57,7 +65,7 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
         exporter=exporter_versions("ultralytics"),
         untrained=weights.path is None,
     )
-    return BuiltGraph(graph, CONTRACT_OUTPUTS, info, eager, reduced=("/layers", "/head"))
+    return BuiltGraph(graph, CONTRACT_OUTPUTS, info, eager, reduced=REDUCED, sensitive=SENSITIVE)
 
 
 def _trained(recipe: Recipe, weights: Weights) -> tuple[Any, str]:

@@ -11,7 +11,7 @@ from edgekit.export.recipe import Recipe
 
 SMALL = Recipe(
     model="yolo11", classes=("fruit", "leaf"), variant="n", tile_size_px=128, inner_size_px=128, max_detections=20,
-    nms_candidates=64, score_floor=0.0,
+    nms_candidates=64, score_floor=0.0, nms_iou=0.9,
 )  # fmt: skip
 """Fast to export and to run; an untrained head gives every anchor a small score, so a floor of 0 gives full rows."""
 
@@ -37,6 +37,11 @@ def small_graph(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def small_graph_for_tensorrt(tmp_path_factory) -> Path:
     return make(tmp_path_factory.mktemp("small-trt"), replace(SMALL, targets=("tensorrt",)))
+
+
+@pytest.fixture(scope="session")
+def small_graph_of_four(tmp_path_factory) -> Path:
+    return make(tmp_path_factory.mktemp("small-b4"), replace(SMALL, batch=4))
 
 
 @pytest.fixture(scope="session")

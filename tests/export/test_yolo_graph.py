@@ -68,15 +68,15 @@ def test_both_targets_give_the_same_rows(small_graph, small_graph_for_tensorrt, 
         same(a, b)
 
 
-def test_a_batch_gives_the_same_rows_as_tile_by_tile(tmp_path, small_graph, tiles):
-    four = open_segmenter(make(tmp_path, replace(SMALL, batch=4)), settings=ONE_THREAD)
+def test_a_batch_gives_the_same_rows_as_tile_by_tile(small_graph_of_four, small_graph, tiles):
+    four = open_segmenter(small_graph_of_four, settings=ONE_THREAD)
     one = open_segmenter(small_graph, settings=ONE_THREAD)
     for a, b in zip(one.segment(tiles), four.segment(tiles), strict=True):
         same(a, b)
 
 
-def test_the_same_tile_at_two_places_of_a_batch_gives_the_same(tmp_path, tiles):
-    four = open_segmenter(make(tmp_path, replace(SMALL, batch=4)), settings=ONE_THREAD)
+def test_the_same_tile_at_two_places_of_a_batch_gives_the_same(small_graph_of_four, tiles):
+    four = open_segmenter(small_graph_of_four, settings=ONE_THREAD)
     results = four.segment(tiles[[3, 0, 3, 0]])
     same(results[1], results[3])
     same(results[0], results[2])

@@ -33,7 +33,14 @@ INFO = ModelInfo(
 OUTPUTS = ("count", "boxes", "scores", "labels", "masks", "candidates", "flags")
 
 
-def echo_graph(path: Path, info: ModelInfo = INFO, *, metadata: dict[str, str] | None = None, drop: str = "") -> Path:
+def echo_graph(
+    path: Path,
+    info: ModelInfo = INFO,
+    *,
+    metadata: dict[str, str] | None = None,
+    drop: str = "",
+    best_score: float = 0.9,
+) -> Path:
     """A graph whose count is the red value of the first pixel of each tile, with 5 fixed rows behind it.
 
     The rows past the count are not zero on purpose: a careful reader never looks at them.
@@ -44,6 +51,7 @@ def echo_graph(path: Path, info: ModelInfo = INFO, *, metadata: dict[str, str] |
     boxes = np.tile(np.array([8, 8, 40, 40], np.float32), (b, k, 1))
     masks = np.full((b, k, m, m), 255, np.uint8)
     scores = np.tile(np.linspace(0.9, 0.5, k).astype(np.float32), (b, 1))
+    scores[:, 0] = best_score
     fixed = {"boxes": boxes, "scores": scores, "labels": np.zeros((b, k), np.int32), "masks": masks}
     nodes = [
         helper.make_node("Slice", ["tiles", "starts", "ends", "axes"], ["corner"]),

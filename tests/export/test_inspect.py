@@ -1,0 +1,138 @@
+"""The look into a graph: MACs by hand, and nodes that TensorRT would refuse are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from edgekit.errors import ModelError
+
+onnx = pytest.importorskip("onnx")
+from edgekit.export.inspect import describe, inspect_graph  # noqa: E402
+from edgekit.export.macs import count_macs  # noqa: E402
+from edgekit.export.preflight import preflight  # noqa: E402
+
+helper, TensorProto = onnx.helper, onnx.TensorProto
+
+
+def graph(nodes, inputs, outputs, tensors=()):
+    made = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in outputs],
+        [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in tensors],
+    )
+    return helper.make_model(
+        made, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)], ir_version=9
+    )
+
+
+F, I = TensorProto.FLOAT, TensorProto.INT64  # noqa: E741
+
+
+def test_macs_of_one_convolution_by_hand():
+    weight = np.zeros((16, 4, 3, 3), np.float32)  # 8 input channels in 2 groups
+    model = graph(
+        [
+            helper.make_node(
+                "Conv", ["x", "w"], ["y"], name="/body/conv/Conv", group=2, pads=[1, 1, 1, 1], strides=[2, 2]
+            )
+        ],
+        [("x", F, [2, 8, 20, 10])],
+        [("y", F, [2, 16, 10, 5])],
+        [("w", weight)],
+    )
+    macs = count_macs(model)
+    assert macs.total == 2 * 16 * 10 * 5 * 4 * 9
+    assert dict(macs.by_part) == {"body": macs.total}
+
+
+def test_macs_of_a_matrix_product_and_a_transposed_convolution_by_hand():
+    model = graph(
+        [
+            helper.make_node("ConvTranspose", ["x", "w"], ["u"], name="/up/ConvTranspose", strides=[2, 2]),
+            helper.make_node("MatMul", ["a", "b"], ["m"], name="/MatMul"),
+        ],
+        [("x", F, [1, 8, 5, 5]), ("a", F, [3, 4, 6])],
+        [("u", F, [1, 2, 10, 10]), ("m", F, [3, 4, 7])],
+        [("w", np.zeros((8, 2, 2, 2), np.float32)), ("b", np.zeros((6, 7), np.float32))],
+    )
+    assert dict(count_macs(model).by_part) == {"up": 8 * 25 * 2 * 4, "(around)": 3 * 4 * 7 * 6}
+
+
+def test_what_is_not_counted_is_named():
+    model = graph(
+        [helper.make_node("Einsum", ["a", "a"], ["y"], name="/einsum", equation="ij,kj->ik")],
+        [("a", F, [4, 4])],
+        [("y", F, [4, 4])],
+    )
+    assert count_macs(model).unknown == ("/einsum",)
+
+
+def test_a_computed_k_is_named():
+    model = graph(
+        [
+            helper.make_node("ReduceMax", ["n"], ["k"], name="/k", keepdims=1),
+            helper.make_node("TopK", ["x", "k"], ["v", "i"], name="/topk"),
+        ],
+        [("x", F, [1, 10]), ("n", I, [1])],
+        [("v", F, None), ("i", I, None)],
+    )
+    (remark,) = preflight(model)
+    assert "/topk" in remark
+    assert "K is computed" in remark
+
+
+def test_a_constant_k_passes_even_behind_a_reshape():
+    model = graph(
+        [
+            helper.make_node("Reshape", ["five", "one"], ["k"], name="/reshape"),
+            helper.make_node("TopK", ["x", "k"], ["v", "i"], name="/topk"),
+        ],
+        [("x", F, [1, 10])],
+        [("v", F, [1, 5]), ("i", I, [1, 5])],
+        [("five", np.array(5)), ("one", np.array([1]))],
+    )
+    assert preflight(model) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        (helper.make_node("NonZero", ["x"], ["y"], name="/nz"), "number of rows depends on the data"),
+        (helper.make_node("Einstein", ["x"], ["y"], name="/e", domain="com.example"), "no such operator (com.example)"),
+        (helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"], name="/d"), "no such operator"),
+    ],
+)
+def test_operators_that_tensorrt_lacks_are_named(node, told):
+    model = graph([node], [("x", F, [2, 2])], [("y", I, None)])
+    assert any(told in remark and node.name in remark for remark in preflight(model))
+
+
+def test_a_free_input_size_is_named():
+    model = graph([helper.make_node("Relu", ["x"], ["y"], name="/r")], [("x", F, ["n", 3])], [("y", F, ["n", 3])])
+    assert any("'x'" in remark for remark in preflight(model))
+
+
+def test_the_two_targets_of_a_model_differ_in_the_preflight(small_graph, small_graph_for_tensorrt):
+    assert any("NonMaxSuppression" in remark for remark in inspect_graph(small_graph).preflight)
+    assert inspect_graph(small_graph_for_tensorrt).preflight == ()
+
+
+def test_a_report_says_what_a_person_looks_for(small_graph):
+    report = inspect_graph(small_graph)
+    text = describe(report)
+    assert "tiles" in report.inputs
+    assert report.inputs["tiles"] == "uint8[1, 128, 128, 3]"
+    assert 0.15e9 < report.macs.total < 0.25e9  # 3.1 G at 512 px is 0.19 G at 128
+    for word in ("GMAC", "edgekit.model", "NonMaxSuppression", "pre-flight", "head"):
+        assert word in text
+
+
+@pytest.mark.parametrize("content", [b"", b"text " * 100, b"\x00" * 64])
+def test_what_is_no_graph_is_refused(tmp_path, content):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError):
+        inspect_graph(path)
