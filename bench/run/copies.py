@@ -26,7 +26,7 @@ def batches_of(picture: Path, size_px: int, batch: int) -> list[Batch]:
     image = read_picture(picture)
     specs = plan_tiles((image.shape[1], image.shape[0]), TileSettings(size_px=size_px))
     groups = [specs[start : start + batch] for start in range(0, len(specs), batch)]
-    return [Batch(group, np.stack([cut_tile(image, spec) for spec in group])) for group in groups]
+    return [Batch(None, group, np.stack([cut_tile(image, spec) for spec in group])) for group in groups]
 
 
 def ms_a_tile(batches: Sequence[Batch], models: Sequence[Segmenter]) -> float:

@@ -17,7 +17,7 @@ from edgekit.runtime.row_pass import Batch
 from edgekit.segment import SegmenterSettings, open_segmenter
 
 MOST_COPIES = 4
-"""Each copy takes memory for its activations, about 60 MB for the default model."""
+"""Each copy takes memory for its activations, about 160 MB for the default model."""
 
 Segmented = tuple[Batch, list[TileResult]]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from edgekit.calibration import ConfidenceReference, DriftMonitor
-from edgekit.contracts import Progress, Segmenter, TileResult, TileSpec
+from edgekit.contracts import Progress, Segmenter, TileResult
 from edgekit.errors import SourceError
 from edgekit.runtime.ahead import ahead
 from edgekit.runtime.memory import peak_rss_mb
@@ -28,7 +28,6 @@ from edgekit.store import (
     RunRecorder,
     SourcePlan,
     StoredSource,
-    StoredTile,
     write_atomic,
 )
 from edgekit.store.coco import to_json
@@ -37,8 +36,6 @@ from edgekit.tiles import merge
 
 BATCHES_AHEAD = 2
 """Batches that are cut before the model asks for them; enough to hide decoding and encoding, few enough to hold."""
-
-Results = list[tuple[TileSpec, TileResult]]
 
 
 @dataclass(frozen=True)
@@ -106,6 +103,7 @@ class Pipeline:
         self._progress = progress
         self._clock = StageClock()
         self._tiles_done = 0
+        self._tiles_waiting = 0
         self._reported: tuple[int, int | None] = (0, None)
         self._drift = None if job.confidences is None else DriftMonitor(job.confidences)
         self._run_id = recorder.begin(self._plan(job))
@@ -119,11 +117,11 @@ class Pipeline:
         Raises:
             SourceError: a source could not be read; the others are counted.
         """
-        failures = [error for source in self._sources() if (error := self._attempt(source)) is not None]
-        if all(source.state == "failed" for source in self._sources()):
+        rows = self._open_rows()
+        self._count(rows)
+        failures = [row.failure for row in rows if row.failure is not None]
+        if failures and all(source.state == "failed" for source in self._sources()):
             raise failures[0]
-        if self._drift is not None:
-            self.note("drift", self._drift.status().sentence())
         with self._clock.stage("results"):
             write_results(self._folder, self._recorder.reader)
         timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
@@ -134,60 +132,92 @@ class Pipeline:
             raise failures[0]
         return summary
 
-    def step(self, source: StoredSource) -> None:
-        """One row: from frames to columns, segments, tiles, batches, results and fruit.
-
-        Raises:
-            SourceError: the row cannot be read.
-        """
-        stored = self._recorder.reader.tile_specs(source.id)
-        row = RowPass(source, self._folder.segments(source.number), self._settings, self._clock)
+    def step(self, row: RowPass) -> Iterator[Batch]:
+        """One row: its frames become panorama columns, segments on disk, tiles, batches for the model."""
         columns = row.columns()
         columns = row.kept(columns)
         tiles = row.tiles(columns)
-        batches = row.batches(tiles, self._models[0].info.batch, stored)
-        results = self._segmented(ahead(batches, BATCHES_AHEAD))
-        self._record(source, row, results)
-        self._close(source, row)
-        self._merge(source)
+        return row.batches(tiles, self._models[0].info.batch)
+
+    def _count(self, rows: Sequence[RowPass]) -> None:
+        """Batches go through the model, results into the database; a row whose results are complete becomes fruit.
+
+        The rows are one stream, so that the model does not wait at the end of a row. A row is complete when the first
+        result of a later one comes, since results keep their order.
+        """
+        batches = ahead(self._batches(rows), BATCHES_AHEAD)
+        results = self._clock.each("infer", segment_all(batches, self._models))
+        incomplete = deque(rows)
+        for batch, found in results:
+            while incomplete[0] is not batch.row:
+                self._settle(incomplete.popleft())
+            self._record(batch, found)
+        while incomplete:
+            self._settle(incomplete.popleft())
+
+    def _batches(self, rows: Iterable[RowPass]) -> Iterator[Batch]:
+        return chain.from_iterable(self._readable(row) for row in rows)
+
+    def _readable(self, row: RowPass) -> Iterator[Batch]:
+        """The batches of a row; one that cannot be read does not keep the others from being counted."""
+        try:
+            yield from self.step(row)
+        except SourceError as error:
+            row.failure = error
+
+    def _record(self, batch: Batch, results: Sequence[TileResult]) -> None:
+        """Store the results of a batch; a tile counts as done when it is on the disk."""
+        with self._clock.stage("store"):
+            self._recorder.add_tiles(batch.row.source.id, zip(batch.specs, results, strict=True))
+            self._tiles_waiting += len(results)
+            if self._recorder.commit_if_due():
+                self._tiles_done += self._tiles_waiting
+                self._tiles_waiting = 0
+        self._report(batch.row)
+
+    def _settle(self, row: RowPass) -> None:
+        """Every result of a row is stored: note what its panorama is, and merge its detections into fruit."""
+        source_id = row.source.id
+        with self._clock.stage("store"):
+            for remark in row.remarks:
+                self.note("remark", remark, source_id=source_id)
+            if row.failure is not None:
+                self._recorder.fail_source(source_id)
+                self.note("source fault", row.failure.what, source_id=source_id)
+            else:
+                self._recorder.close_source(source_id, row.shape)
+        if row.failure is None:
+            self._merge(source_id)
+        self._progress("rows", row.source.number + 1, len(self._sources()))
+
+    def _merge(self, source_id: int) -> None:
+        """All detections of a row become fruit, once, whatever their score."""
+        reader = self._recorder.reader
+        with self._clock.stage("merge"):
+            tiles = list(reader.tiles(source_id))
+            specs, found = [tile.spec for tile in tiles], [tile.instances for tile in tiles]
+            merged = merge(specs, found, reader.source(source_id).size_wh, self._settings.merge)
+            pieces = tuple(len(members) for members in merged.members)
+            fruit = MergedFruit(merged.instances, tuple(merged.cut.tolist()), pieces)
+        with self._clock.stage("store"):
+            self._recorder.put_fruit(source_id, fruit)
+            self._recorder.commit_if_due()
 
     def note(self, kind: str, message: str, *, source_id: int | None = None) -> None:
         """Write down what a person should know of this run."""
         self._recorder.event(self._run_id, kind, message, source_id=source_id)
 
-    def _attempt(self, source: StoredSource) -> SourceError | None:
-        """Do what is left to do of a row; return why it cannot be read, where that is so."""
-        try:
-            if source.state in ("waiting", "failed"):
-                self.step(source)
-            elif source.state == "cut":
-                self._merge(source)
-            elif self._drift is not None:
-                self._watch(source, self._recorder.reader.tiles(source.id), self._drift)
-        except SourceError as error:
-            self._recorder.fail_source(source.id)
-            self.note("source fault", error.what, source_id=source.id)
-            return error
-        finally:
-            self._progress("rows", source.number + 1, len(self._sources()))
-        return None
-
-    def _segmented(self, batches: Iterable[Batch]) -> Iterator[Results]:
-        """What the model says of each batch, in their order; the time is that of waiting for it."""
-        for batch, results in self._clock.each("infer", segment_all(batches, self._models)):
-            yield list(zip(batch.specs, results, strict=True))
-
-    def _record(self, source: StoredSource, row: RowPass, results: Iterable[Results]) -> None:
-        """Store the results batch by batch; a tile counts as done when it is on the disk."""
-        waiting = 0
-        for batch in results:
-            with self._clock.stage("store"):
-                self._recorder.add_tiles(source.id, batch)
-                waiting += len(batch)
-                if self._recorder.commit_if_due():
-                    self._tiles_done, waiting = self._tiles_done + waiting, 0
-            self._report(row)
-        self._tiles_done += waiting
+    def _open_rows(self) -> list[RowPass]:
+        """The rows whose tiles are not all stored; those that were cut completely only lack their fruit."""
+        rows = []
+        for source in self._sources():
+            if source.state == "cut":
+                self._merge(source.id)
+            elif source.state != "merged":
+                stored = self._recorder.reader.tile_specs(source.id)
+                segments = self._folder.segments(source.number)
+                rows.append(RowPass(source, segments, self._settings, stored, self._clock))
+        return rows
 
     def _report(self, row: RowPass) -> None:
         """Say how far the row is, where that has changed."""
@@ -197,35 +227,6 @@ class Pipeline:
             if row.frames is not None and row.frames != self._reported[1]:
                 self._progress("frames", row.frames, row.expected_frames)
             self._reported = now
-
-    def _close(self, source: StoredSource, row: RowPass) -> None:
-        with self._clock.stage("store"):
-            self._recorder.close_source(source.id, row.shape)
-            for remark in row.remarks:
-                self.note("remark", remark, source_id=source.id)
-
-    def _merge(self, source: StoredSource) -> None:
-        """All detections of a row become fruit, once, whatever their score."""
-        reader = self._recorder.reader
-        with self._clock.stage("merge"):
-            tiles = list(reader.tiles(source.id))
-            size_wh = reader.source(source.id).size_wh
-            specs, found = [tile.spec for tile in tiles], [tile.instances for tile in tiles]
-            merged = merge(specs, found, size_wh, self._settings.merge)
-            pieces = tuple(len(members) for members in merged.members)
-            fruit = MergedFruit(merged.instances, tuple(merged.cut.tolist()), pieces)
-        with self._clock.stage("store"):
-            self._recorder.put_fruit(source.id, fruit)
-            self._recorder.commit_if_due()
-        if self._drift is not None:
-            self._watch(source, tiles, self._drift)
-
-    def _watch(self, source: StoredSource, tiles: Iterable[StoredTile], drift: DriftMonitor) -> None:
-        """Compare a row's confidences with the season's, and say so where they have drifted."""
-        for tile in tiles:
-            drift.add_tile(tile.instances.scores.astype(np.float64))
-        if drift.status().drifted:
-            self.note("remark", drift.status().sentence(), source_id=source.id)
 
     def _sources(self) -> list[StoredSource]:
         return self._recorder.reader.sources()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +30,7 @@ Tile = tuple[TileSpec, Image]
 class Batch(NamedTuple):
     """Tiles that go through the model together."""
 
+    row: RowPass
     specs: tuple[TileSpec, ...]
     """x counts finished columns (see `orientation`)."""
     tiles: npt.NDArray[np.uint8]
@@ -46,20 +47,26 @@ class RowPass:
         source: the row.
         segments: folder of its panorama segments.
         settings: tiles and panorama.
+        stored: the tiles that need no model any more.
         clock: where the time of the stages is added up.
     """
 
-    def __init__(self, source: StoredSource, segments: Path, settings: RunSettings, clock: StageClock) -> None:
-        self._source = source
+    def __init__(
+        self, source: StoredSource, segments: Path, settings: RunSettings, stored: Sequence[TileSpec], clock: StageClock
+    ) -> None:
+        self.source = source
         self._settings = settings
+        self._stored = stored
         self._clock = clock
         self._writer = SegmentWriter(segments, width_px=settings.segments.width_px, kind=settings.segments.kind)
-        self._mosaic: StripMosaic | None = None
+        self._direction = 1
         self._height_px = 0
         self._bridged_px = 0
         self._fates: Counter[str] = Counter()
         self._segments = 0
         self.faults: tuple[str, ...] = ()
+        self.failure: SourceError | None = None
+        """Why the row cannot be read; set by who runs the stages."""
         self.frames: int | None = None if source.kind == "panorama" else 0
         self.expected_frames: int | None = None
 
@@ -69,8 +76,8 @@ class RowPass:
         Raises:
             SourceError: the source cannot be read, or none of its frames can be used.
         """
-        path = Path(self._source.path)
-        if self._source.kind == "panorama":
+        path = Path(self.source.path)
+        if self.source.kind == "panorama":
             columns = self._clock.each("capture", panorama_columns(path))
         else:
             columns = self._clock.each("panorama", self._built(open_source(path)))
@@ -104,7 +111,7 @@ class RowPass:
         if cutter is not None:
             yield from self._upright(cutter.finish())
 
-    def batches(self, tiles: Iterable[Tile], size: int, stored: list[TileSpec]) -> Iterator[Batch]:
+    def batches(self, tiles: Iterable[Tile], size: int) -> Iterator[Batch]:
         """Gather `size` tiles at a time, without those that are stored; the last batch may be smaller.
 
         Raises:
@@ -112,15 +119,15 @@ class RowPass:
         """
         waiting: list[Tile] = []
         for spec, image in tiles:
-            if spec.number < len(stored):
-                self._check_place(spec, stored[spec.number])
+            if spec.number < len(self._stored):
+                self._check_place(spec, self._stored[spec.number])
                 continue
             waiting.append((spec, image))
             if len(waiting) == size:
-                yield _batch(waiting)
+                yield self._batch(waiting)
                 waiting = []
         if waiting:
-            yield _batch(waiting)
+            yield self._batch(waiting)
 
     @property
     def shape(self) -> PanoramaShape:
@@ -139,25 +146,26 @@ class RowPass:
             remarks.append(f"{self._bridged_px} px of the panorama are bridged: there the movement was predicted")
         return tuple(remarks)
 
-    @property
-    def _direction(self) -> int:
-        return 1 if self._mosaic is None else self._mosaic.direction
-
     def _built(self, source: FrameSource) -> Iterator[Columns]:
         from edgekit.runtime.mosaic import StripMosaic  # brings SciPy along, which a finished panorama does not need
 
-        self._mosaic = mosaic = StripMosaic(self._settings.panorama)
+        mosaic = StripMosaic(self._settings.panorama)
         self.expected_frames = source.length
         self.frames = 0
         try:
             for frame in self._clock.each("capture", source):
                 self.frames += 1
-                yield from mosaic.add(frame)
-                self._fates.update(record.status for record in mosaic.drain_records())
-            yield from mosaic.finish()
+                yield from self._told(mosaic, mosaic.add(frame))
+            yield from self._told(mosaic, mosaic.finish())
         finally:
             self.faults = source.faults
             source.close()
+
+    def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
+        """Note what became of the frames, and the direction, which is known once there are columns."""
+        self._direction = mosaic.direction
+        self._fates.update(record.status for record in mosaic.drain_records())
+        return columns
 
     def _upright(self, tiles: Iterable[Tile]) -> Iterator[Tile]:
         for spec, image in tiles:
@@ -166,10 +174,9 @@ class RowPass:
     def _check_place(self, spec: TileSpec, stored: TileSpec) -> None:
         if spec != stored:
             here, there = f"({spec.x_px}, {spec.y_px})", f"({stored.x_px}, {stored.y_px})"
-            what = f"tile {spec.number} of {self._source.path} lies at {here}, in the stored run at {there}"
+            what = f"tile {spec.number} of {self.source.path} lies at {here}, in the stored run at {there}"
             raise RunFolderError(what, mend="the source gives other frames than before: choose another --out")
 
-
-def _batch(tiles: list[Tile]) -> Batch:
-    specs, images = tuple(spec for spec, _ in tiles), [image for _, image in tiles]
-    return Batch(specs, images[0][np.newaxis] if len(images) == 1 else np.stack(images))
+    def _batch(self, tiles: list[Tile]) -> Batch:
+        specs, images = tuple(spec for spec, _ in tiles), [image for _, image in tiles]
+        return Batch(self, specs, images[0][np.newaxis] if len(images) == 1 else np.stack(images))

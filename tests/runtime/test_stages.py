@@ -112,7 +112,7 @@ class Numbered:
 
 def numbered(count):
     for number in range(count):
-        yield Batch((TileSpec(number, 0, 0, 1),), np.full((1, 1, 1, 3), number, np.uint8))
+        yield Batch(None, (TileSpec(number, 0, 0, 1),), np.full((1, 1, 1, 3), number, np.uint8))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 4])
