@@ -6,21 +6,26 @@ from pathlib import Path
 
 from edgekit.contracts import FrameSource
 from edgekit.errors import SourceError
+from edgekit.runtime.sources.camera import CameraDescription, open_camera
 from edgekit.runtime.sources.folder import FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
 from edgekit.runtime.sources.video import VideoSource
+from edgekit.settings_file import read_settings
 
 
 def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
-    """The source for a folder of pictures or a video file.
+    """The source for a folder of pictures, a video file or a camera.
 
     Args:
-        path: a folder or a file.
+        path: a folder, a video, or the description of a camera (TOML).
         rate_hz: nominal frames per second of a folder of pictures; a video brings its own times.
 
     Raises:
+        SettingsError: the description of the camera cannot be used.
         SourceError: nothing is there, the folder holds no pictures, or the file is empty or no video.
     """
+    if path.suffix == ".toml" and path.is_file():
+        return open_camera(read_settings(path, CameraDescription))
     if path.is_dir():
         return FolderSource(path, rate_hz=rate_hz)
     if not path.exists():

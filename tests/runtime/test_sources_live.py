@@ -1,0 +1,238 @@
+"""Cameras that run: newest frames, plugs that are pulled, pictures that freeze. Every one is a real process."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from edgekit.contracts import Frame, FrameSource
+from edgekit.errors import MissingDependencyError, SettingsError, SourceError
+from edgekit.runtime.sources import CameraDescription, LiveSettings, LiveSource, open_camera, open_source
+from edgekit.runtime.sources.feed import Feed
+from edgekit.runtime.sources.framing import HeaderFraming, RawFraming
+
+HASTY = LiveSettings(stall_s=0.8, start_s=60.0, first_pause_s=0.1, longest_pause_s=0.4, give_up_s=120.0)
+
+CAMERA = """
+import sys, time
+import numpy as np
+from edgekit.runtime.sources.framing import packed
+def show(number, rate=50):
+    image = np.full((24, 32, 3), number % 251, np.uint8)
+    sys.stdout.buffer.write(packed(image)); sys.stdout.buffer.flush(); time.sleep(1 / rate)
+"""
+
+
+def camera(tmp_path: Path, *bodies: str, settings: LiveSettings = HASTY) -> LiveSource:
+    """A camera whose first process runs the first body, the next the second, and so on; the last is repeated."""
+    starts = iter(range(1000))
+
+    def start() -> Feed:
+        body = bodies[min(next(starts), len(bodies) - 1)]
+        script = tmp_path / "camera.py"
+        script.write_text(CAMERA + textwrap.dedent(body))
+        return Feed([sys.executable, str(script)], HeaderFraming())
+
+    return LiveSource("test camera", start, settings=settings)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    threads = threading.active_count()
+    yield
+    deadline = time.monotonic() + 5
+    while (psutil.Process().children() or threading.active_count() > threads) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not psutil.Process().children()
+    assert threading.active_count() <= threads
+
+
+def some(source: LiveSource, count: int) -> list[Frame]:
+    frames = []
+    for frame in source:
+        frames.append(frame)
+        if len(frames) == count:
+            break
+    source.close()
+    return frames
+
+
+def test_frames_come_and_a_slow_reader_gets_the_newest(tmp_path: Path) -> None:
+    source = camera(tmp_path, "for n in range(100000): show(n)")
+    assert isinstance(source, FrameSource)
+    lags = []
+    for number, frame in enumerate(source):
+        lags.append(time.monotonic() - frame.time_s)
+        time.sleep(0.1)
+        if number == 15:
+            break
+    source.close()
+    assert max(lags) < 1.0
+    assert source.dropped > 15
+    assert "were dropped" in source.faults[-1]
+    source.close()
+
+
+def test_numbers_tell_of_the_gap(tmp_path: Path) -> None:
+    numbers = []
+    source = camera(tmp_path, "for n in range(100000): show(n)")
+    for frame in source:
+        numbers.append(frame.sequence)
+        time.sleep(0.12)
+        if len(numbers) == 6:
+            break
+    source.close()
+    assert source.dropped == numbers[-1] + 1 - len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        ("time.sleep(60)", "no frame in time"),
+        ("while True: show(9)", "bit for bit"),
+        ("sys.stderr.write('unplugged'); sys.exit(1)", "unplugged"),
+        ("sys.stdout.buffer.write(b'x' * 5000); sys.stdout.buffer.flush(); time.sleep(60)", "the stream ended"),
+    ],
+)
+def test_an_outage_is_noticed_and_the_stream_goes_on(tmp_path: Path, trouble: str, words: str) -> None:
+    source = camera(tmp_path, f"for n in range(10): show(n)\n{trouble}", "for n in range(100000): show(n)")
+    frames = some(source, 40)
+    assert len(frames) == 40
+    numbers = [frame.sequence for frame in frames]
+    assert numbers == sorted(set(numbers))
+    assert any(words in line for line in source.faults), source.faults
+
+
+def test_a_camera_that_never_comes_is_given_up(tmp_path: Path) -> None:
+    settings = LiveSettings(first_pause_s=0.05, longest_pause_s=0.1, give_up_s=2.0)
+    source = camera(tmp_path, "sys.stderr.write('no such device'); sys.exit(1)", settings=settings)
+    with pytest.raises(SourceError, match="no such device"):
+        list(source)
+    assert len(source.faults) == 1
+
+
+def test_a_stream_with_an_end_ends(tmp_path: Path) -> None:
+    settings = LiveSettings(may_end=True, start_s=60.0)
+    source = camera(tmp_path, "for n in range(20): show(n, 20)", settings=settings)
+    frames = list(source)
+    assert frames[-1].image[0, 0, 0] == 19
+    assert not any("ended" in line for line in source.faults)
+
+
+SERVER = """
+import sys, time
+from fractions import Fraction
+import av, numpy as np
+with av.open(sys.argv[1], "w", format="mpegts", options={"listen": "1"}) as out:
+    stream = out.add_stream("mpeg2video", rate=25)
+    stream.width, stream.height, stream.pix_fmt = 160, 96, "yuv420p"
+    stream.codec_context.gop_size = 5
+    rng = np.random.default_rng(0)
+    for number in range(2000):
+        image = rng.integers(0, 255, (96, 160, 3), np.uint8)
+        out.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        time.sleep(0.04)
+"""
+
+
+def test_a_network_stream_whose_server_is_killed(tmp_path: Path) -> None:
+    """An MPEG transport stream over TCP through the real feeder; the server dies and comes back."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    server = subprocess.Popen([sys.executable, str(script), address])
+    source = open_camera(
+        CameraDescription("stream", address), settings=LiveSettings(start_s=60.0, first_pause_s=0.2, give_up_s=120.0)
+    )
+    try:
+        shapes = set()
+        after_kill = 0
+        killed_s = noticed_s = 0.0
+        for number, frame in enumerate(source):
+            shapes.add(frame.image.shape)
+            if number == 10:
+                server.kill()
+                server.wait()
+                killed_s = time.monotonic()
+                server = subprocess.Popen([sys.executable, str(script), address])
+            elif number > 10 and source.faults:
+                noticed_s = noticed_s or time.monotonic()
+                after_kill += 1
+                if after_kill == 10:
+                    break
+        assert shapes == {(96, 160, 3)}
+        assert after_kill == 10
+        assert noticed_s > killed_s
+    finally:
+        source.close()
+        server.kill()
+        server.wait()
+
+
+def test_pictures_are_turned_as_the_camera_is_mounted() -> None:
+    from edgekit.runtime.sources.camera import _turn
+
+    image = np.zeros((2, 3, 3), np.uint8)
+    image[0, 0] = 9
+    turned = _turn(CameraDescription("v4l2", "/dev/video0", turn_deg=90))
+    assert turned is not None
+    assert turned(image)[0, 1, 0] == 9
+    mirrored = _turn(CameraDescription("v4l2", "/dev/video0", mirror=True))
+    assert mirrored is not None
+    assert mirrored(image)[0, 2, 0] == 9
+    assert _turn(CameraDescription("v4l2", "/dev/video0")) is None
+
+
+def test_raw_rows_are_read_by_their_stride(tmp_path: Path) -> None:
+    image = np.random.default_rng(0).integers(0, 255, (5, 7, 3), np.uint8)
+    padded = np.zeros((5, 24), np.uint8)
+    padded[:, :21] = image.reshape(5, 21)
+    path = tmp_path / "raw"
+    path.write_bytes(padded.tobytes() * 2 + b"rest")
+    with path.open("rb") as pipe:
+        framing = RawFraming((7, 5))
+        assert np.array_equal(framing.read(pipe), image)
+        assert np.array_equal(framing.read(pipe), image)
+        assert framing.read(pipe) is None
+
+
+def test_camera_descriptions(tmp_path: Path) -> None:
+    path = tmp_path / "left.toml"
+    path.write_text('kind = "rtsp"\naddress = "rtsp://192.168.0.20/1"\nside = "left"\n')
+    assert open_source(path).name == "rtsp rtsp://192.168.0.20/1"
+    path.write_text('kind = "rtsp"\nadress = "x"\n')
+    with pytest.raises(SettingsError, match="address"):
+        open_source(path)
+    for bad in ({"kind": "webcam", "address": "0"}, {"kind": "rtsp"}, {"kind": "gstreamer", "address": "x"}):
+        with pytest.raises(SettingsError):
+            CameraDescription(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="GStreamer's tools are not installed")
+def test_a_gstreamer_pipeline() -> None:
+    pipeline = "videotestsrc is-live=true pattern=snow num-buffers=20 ! video/x-raw,width=66,height=50,framerate=20/1"
+    source = open_camera(
+        CameraDescription("gstreamer", pipeline=pipeline, size_wh=(66, 50)), settings=LiveSettings(may_end=True)
+    )
+    frames = list(source)
+    assert 10 <= len(frames) <= 20
+    assert frames[0].image.shape == (50, 66, 3)
+
+
+@pytest.mark.skipif(shutil.which("gst-launch-1.0") is not None, reason="GStreamer's tools are installed")
+def test_without_gstreamer_one_line_says_how_to_get_it() -> None:
+    with pytest.raises(MissingDependencyError, match=r"gstreamer1\.0-tools"):
+        open_camera(CameraDescription("csi", "0"))
