@@ -54,9 +54,8 @@ def main() -> None:
     for name, values in seconds.items():
         ratios = values / seconds[OURS]
         low, middle, high = np.percentile(ratios, (25, 50, 75))
-        print(
-            f"{name:26} median {np.median(values):.3f} s ({args.clock})  of {OURS}: {middle:.2f} ({low:.2f} to {high:.2f})"
-        )
+        spread = f"{middle:.2f} ({low:.2f} to {high:.2f})"
+        print(f"{name:26} median {np.median(values):.3f} s ({args.clock})  of {OURS}: {spread}", flush=True)
         report[name] = {"seconds": values.tolist(), "ratio": [low, middle, high]}
     if args.json:
         args.json.write_text(json.dumps(report, indent=1))
