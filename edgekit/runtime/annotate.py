@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,7 +18,6 @@ LARGEST_PX = 6_000_000
 """Pixels of all rows together: opens everywhere, and takes a fifth of a second to write as PNG."""
 LINE_PX = 8192
 """A longer row goes on in the next line, as text does; common viewers show pictures of this width in full."""
-_CHUNK_PX = 4096
 _WORKERS = 2
 _HEADER_PX = 26
 _GAP_PX = 10
@@ -37,38 +35,38 @@ class Row:
 
     title: str
     size_wh: tuple[int, int]
-    window: Callable[[int, int], Image]
-    """Columns start to stop (not included) of the panorama."""
+    overview: Callable[[int], Image]
+    """The panorama, shrunk by 1, 2, 4 or 8."""
     fruit: MergedFruit
     """Those that are counted, in panorama pixels."""
 
 
 class _Piece(NamedTuple):
-    """A stretch of a row on one line of the picture, and its place there."""
+    """A stretch of a row on one line of the picture, and its place there, in pixels of the picture."""
 
     row: Row
     start_px: int
-    stop_px: int
+    width_px: int
     x_px: int
     y_px: int
-    width_px: int
 
 
 def annotated(rows: Sequence[Row]) -> Image:
     """All rows on one picture; small ones lie side by side, long ones go on in the next line.
 
-    Rows are read a stretch at a time, so the memory is that of the picture, whatever their length.
+    Rows are read at the size in which they are shown, so the memory is that of the picture, whatever their length.
     """
-    scale = 1 / picture_shrink([row.size_wh for row in rows])
-    pieces, size_wh = _lay_out(rows, scale)
+    shrink = picture_shrink([row.size_wh for row in rows])
+    pieces, size_wh = _lay_out(rows, shrink)
     canvas = np.full((size_wh[1], size_wh[0], 3), _PAPER, np.uint8)
 
     def draw_row(row: Row) -> None:
+        drawn = _outlined(row, shrink)
         for piece in (item for item in pieces if item.row is row):
-            drawn = _draw(piece, scale)
+            part = drawn[:, piece.start_px : piece.start_px + piece.width_px]
             top = piece.y_px + _HEADER_PX
-            canvas[top : top + drawn.shape[0], piece.x_px : piece.x_px + drawn.shape[1]] = drawn
-            _write_title(canvas, piece)
+            canvas[top : top + part.shape[0], piece.x_px : piece.x_px + piece.width_px] = part
+            _write_title(canvas, piece, shrink)
 
     with ThreadPoolExecutor(_WORKERS, thread_name_prefix="edgekit-draw") as workers:  # no two rows share a pixel
         list(workers.map(draw_row, rows))
@@ -76,9 +74,9 @@ def annotated(rows: Sequence[Row]) -> Image:
 
 
 def picture_shrink(sizes_wh: Iterable[tuple[int, int]]) -> int:
-    """Whole number by which rows of these sizes are shrunk to fit onto one picture; 1 where they fit as they are."""
+    """Power of two by which rows of these sizes are shrunk to fit onto one picture, at most 8."""
     total_px = sum(width * height for width, height in sizes_wh)
-    return max(math.ceil(math.sqrt(total_px / LARGEST_PX)), 1)
+    return next((shrink for shrink in (1, 2, 4) if total_px <= LARGEST_PX * shrink**2), 8)
 
 
 def encode_png(image: Image) -> bytes:
@@ -89,51 +87,32 @@ def encode_png(image: Image) -> bytes:
     return data.tobytes()
 
 
-def _lay_out(rows: Sequence[Row], scale: float) -> tuple[list[_Piece], tuple[int, int]]:
+def _lay_out(rows: Sequence[Row], shrink: int) -> tuple[list[_Piece], tuple[int, int]]:
     """Where each stretch goes, and the size of the picture."""
     pieces: list[_Piece] = []
     x_px = y_px = line_height_px = widest_px = 0
     for row in rows:
-        height_px = _HEADER_PX + max(round(row.size_wh[1] * scale), 1) + _GAP_PX
-        for start_px, stop_px in _stretches(row.size_wh[0], scale):
-            width_px = max(round(stop_px * scale) - round(start_px * scale), 1)
+        row_width_px, row_height_px = (max(length // shrink, 1) for length in row.size_wh)
+        for start_px in range(0, row_width_px, LINE_PX):
+            width_px = min(LINE_PX, row_width_px - start_px)
             if x_px and x_px + width_px > LINE_PX:
                 x_px, y_px, line_height_px = 0, y_px + line_height_px, 0
-            pieces.append(_Piece(row, start_px, stop_px, x_px, y_px, width_px))
+            pieces.append(_Piece(row, start_px, width_px, x_px, y_px))
             widest_px = max(widest_px, x_px + width_px)
-            line_height_px = max(line_height_px, height_px)
+            line_height_px = max(line_height_px, _HEADER_PX + row_height_px + _GAP_PX)
             x_px += width_px + _GAP_PX
     return pieces, (max(widest_px, 1), max(y_px + line_height_px, 1))
 
 
-def _stretches(width_px: int, scale: float) -> Iterator[tuple[int, int]]:
-    step_px = max(int(LINE_PX / scale), 1)
-    for start_px in range(0, width_px, step_px):
-        yield start_px, min(start_px + step_px, width_px)
-
-
-def _draw(piece: _Piece, scale: float) -> Image:
-    height_px = max(round(piece.row.size_wh[1] * scale), 1)
-    drawn = np.zeros((height_px, piece.width_px, 3), np.uint8)
-    offset_px = round(piece.start_px * scale)
-    for start_px in range(piece.start_px, piece.stop_px, _CHUNK_PX):
-        stop_px = min(start_px + _CHUNK_PX, piece.stop_px)
-        left, right = round(start_px * scale) - offset_px, round(stop_px * scale) - offset_px
-        if right > left:
-            chunk = piece.row.window(start_px, stop_px)
-            drawn[:, left:right] = cv2.resize(chunk, (right - left, height_px), interpolation=cv2.INTER_AREA)
-    _outline(drawn, piece, scale)
-    return drawn
-
-
-def _outline(drawn: Image, piece: _Piece, scale: float) -> None:
-    found = piece.row.fruit.instances
-    inside = np.flatnonzero((found.boxes_xyxy[:, 2] > piece.start_px) & (found.boxes_xyxy[:, 0] < piece.stop_px))
-    thickness = 2 if scale > 0.3 else 1
-    for index in inside.tolist():
-        colour = _OUTLINES[int(found.labels[index]) % len(_OUTLINES)]
-        lines = [_scaled(line, piece.start_px, scale) for line in _contours(found.masks[index])]
+def _outlined(row: Row, shrink: int) -> Image:
+    drawn = row.overview(shrink)
+    thickness = 2 if shrink < 4 else 1
+    found = row.fruit.instances
+    for mask, label in zip(found.masks, found.labels.tolist(), strict=True):
+        lines = [_shrunk(line, shrink) for line in _contours(mask)]
+        colour = _OUTLINES[label % len(_OUTLINES)]
         cv2.polylines(drawn, lines, isClosed=True, color=colour, thickness=thickness, lineType=cv2.LINE_AA)
+    return drawn
 
 
 def _contours(mask: MaskCrop) -> list[Points]:
@@ -145,13 +124,14 @@ def _contours(mask: MaskCrop) -> list[Points]:
     return [np.asarray(line.reshape(-1, 2) + corner, np.float64) for line in found]
 
 
-def _scaled(line: Points, start_px: int, scale: float) -> npt.NDArray[np.int32]:
-    moved = (line + np.array([0.5 - start_px, 0.5])) * scale - 0.5
-    return np.asarray(np.rint(moved), np.int32).reshape(-1, 1, 2)
+def _shrunk(line: Points, shrink: int) -> npt.NDArray[np.int32]:
+    return np.asarray(np.rint((line + 0.5) / shrink - 0.5), np.int32).reshape(-1, 1, 2)
 
 
-def _write_title(canvas: Image, piece: _Piece) -> None:
-    title = piece.row.title if piece.start_px == 0 else f"{piece.row.title}, from x = {piece.start_px} px"
+def _write_title(canvas: Image, piece: _Piece, shrink: int) -> None:
+    title = piece.row.title
+    if piece.start_px:
+        title += f", from x = {piece.start_px * shrink} px"
     header = canvas[piece.y_px : piece.y_px + _HEADER_PX, piece.x_px : piece.x_px + piece.width_px]
     patch = np.full(header.shape, _PAPER, np.uint8)
     cv2.putText(patch, title, (2, _HEADER_PX - 8), cv2.FONT_HERSHEY_SIMPLEX, 0.5, _INK, 1, cv2.LINE_AA)

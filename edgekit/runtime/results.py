@@ -48,5 +48,5 @@ def _rows(folder: RunFolder, counted: Counted) -> list[Row]:
     rows = []
     for source, fruit in counted:
         title = f"{Path(source.path).name}: {len(fruit)} fruit"
-        rows.append(Row(title, source.size_wh, SegmentReader(folder.segments(source.number)).window, fruit))
+        rows.append(Row(title, source.size_wh, SegmentReader(folder.segments(source.number)).overview, fruit))
     return rows

@@ -11,6 +11,7 @@ import json
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import cv2
 import numpy as np
@@ -26,6 +27,9 @@ _ENCODING: dict[str, list[int]] = {
     "png": [cv2.IMWRITE_PNG_COMPRESSION, 1],
     "jpg": [cv2.IMWRITE_JPEG_QUALITY, 95],
 }
+_REDUCED = MappingProxyType(
+    {1: cv2.IMREAD_COLOR, 2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4, 8: cv2.IMREAD_REDUCED_COLOR_8}
+)
 _SEGMENTS_HELD = 3
 
 
@@ -171,6 +175,22 @@ class SegmentReader:
                 image[:, left - start_px : right - start_px] = self._segment(number)[:, left - first : right - first]
         return image
 
+    def overview(self, shrink: int) -> Image:
+        """The whole panorama, shrunk by 1, 2, 4 or 8; jpg segments are decoded at that size, which is much faster.
+
+        Raises:
+            RunDamagedError: a segment is missing or cannot be read.
+        """
+        height_px = max(self.index.height_px // shrink, 1)
+        image = np.zeros((height_px, max(self.index.width_px // shrink, 1), 3), np.uint8)
+        for number, name in enumerate(self.index.files):
+            first, last = self.index.span(number)
+            left, right = first // shrink, min(max(last // shrink, first // shrink + 1), image.shape[1])
+            if right > left:
+                small = _decode(self._folder / name, _REDUCED[shrink])
+                image[:, left:right] = cv2.resize(small, (right - left, height_px), interpolation=cv2.INTER_AREA)
+        return image
+
     def _segment(self, number: int) -> Image:
         if number in self._held:
             self._held.move_to_end(number)
@@ -217,9 +237,9 @@ def _encode(image: Image, kind: str) -> bytes:
     return data.tobytes()
 
 
-def _decode(path: Path) -> Image:
+def _decode(path: Path, how: int = cv2.IMREAD_COLOR) -> Image:
     try:
-        bgr = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+        bgr = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), how)
     except (OSError, cv2.error) as error:
         raise RunDamagedError(f"{path} cannot be read: {error}") from error
     if bgr is None:

@@ -131,12 +131,15 @@ def _count_row(reader: RunReader, source: StoredSource, threshold: float, remark
         "fruit": sum(by_label.values()) if counted else None,
         "fruit_by_class": {names[label]: number for label, number in by_label.items()},
         "fruit_per_metre": None,
-        "remarks": list(dict.fromkeys(remarks))
-        + _limits(reader, source)
-        + ([] if counted else ["not counted: the run is unfinished"]),
+        "remarks": [*dict.fromkeys(remarks), *_limits(reader, source), *_absence(source)],
     }
     row["fruit_per_metre"] = per_metre(row["fruit"] or 0, [row], plan.settings.get("px_per_metre"))
     return row
+
+
+def _absence(source: StoredSource) -> list[str]:
+    """Why a row has no count; that of one which cannot be read is among the remarks already."""
+    return ["not counted yet: the run is unfinished"] if source.state in ("waiting", "cut") else []
 
 
 def _size(source: StoredSource) -> PanoramaSize | None:

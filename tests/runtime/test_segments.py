@@ -109,3 +109,19 @@ def test_rising_columns_lead_back_to_the_scene(direction: int) -> None:
         end += turned.image.shape[1]
         x_px = settled_x_px(turned.x_px, turned.image.shape[1], 300, direction)
         assert np.array_equal(panorama[:, x_px : x_px + columns.image.shape[1]], columns.image)
+
+
+@pytest.mark.parametrize("shrink", [1, 2, 4, 8])
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("kind", ["png", "jpg"])
+def test_an_overview_is_the_panorama_at_a_smaller_size(tmp_path: Path, direction: int, kind: str, shrink: int) -> None:
+    ramp = np.linspace(0, 250, 413).astype(np.uint8)
+    panorama = np.broadcast_to(ramp[None, :, None], (64, 413, 3)).copy()
+    writer = SegmentWriter(tmp_path, width_px=100, kind=kind)
+    for columns in blocks(panorama, [300, 113], direction):
+        writer.add(columns)
+    writer.finish()
+    seen = SegmentReader(tmp_path).overview(shrink)
+    assert seen.shape == (64 // shrink, 413 // shrink, 3)
+    wanted = ramp[: seen.shape[1] * shrink].reshape(-1, shrink).mean(axis=1)
+    assert np.abs(seen[seen.shape[0] // 2, :, 0] - wanted).max() < 4 + shrink

@@ -151,8 +151,11 @@ def test_threads_are_shared_among_copies(given, shared):
 
 def row(width_px, height_px=720):
     nothing = MergedFruit(Instances.empty(), (), ())
-    window = lambda start, stop: np.full((height_px, stop - start, 3), 100, np.uint8)  # noqa: E731
-    return Row("row", (width_px, height_px), window, nothing)
+
+    def overview(shrink):
+        return np.full((max(height_px // shrink, 1), max(width_px // shrink, 1), 3), 100, np.uint8)
+
+    return Row("row", (width_px, height_px), overview, nothing)
 
 
 @pytest.mark.parametrize(
