@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgekit.calibration import ConfidenceReference, DriftMonitor
 from edgekit.contracts import Progress, Segmenter, TileResult
 from edgekit.errors import SourceError
@@ -28,6 +30,7 @@ from edgekit.store import (
     RunRecorder,
     SourcePlan,
     StoredSource,
+    StoredTile,
     write_atomic,
 )
 from edgekit.store.coco import to_json
@@ -122,6 +125,8 @@ class Pipeline:
         failures = [row.failure for row in rows if row.failure is not None]
         if failures and all(source.state == "failed" for source in self._sources()):
             raise failures[0]
+        if self._drift is not None:
+            self.note("drift", self._drift.status().sentence())
         with self._clock.stage("results"):
             write_results(self._folder, self._recorder.reader)
         timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
@@ -202,6 +207,16 @@ class Pipeline:
         with self._clock.stage("store"):
             self._recorder.put_fruit(source_id, fruit)
             self._recorder.commit_if_due()
+        self._watch(source_id, tiles)
+
+    def _watch(self, source_id: int, tiles: Iterable[StoredTile]) -> None:
+        """Compare a row's confidences with the season's, and say so where they have drifted."""
+        if self._drift is None:
+            return
+        for tile in tiles:
+            self._drift.add_tile(tile.instances.scores.astype(np.float64))
+        if self._drift.status().drifted:
+            self.note("remark", self._drift.status().sentence(), source_id=source_id)
 
     def note(self, kind: str, message: str, *, source_id: int | None = None) -> None:
         """Write down what a person should know of this run."""
@@ -213,7 +228,9 @@ class Pipeline:
         for source in self._sources():
             if source.state == "cut":
                 self._merge(source.id)
-            elif source.state != "merged":
+            elif source.state == "merged":
+                self._watch(source.id, self._recorder.reader.tiles(source.id))
+            else:
                 stored = self._recorder.reader.tile_specs(source.id)
                 segments = self._folder.segments(source.number)
                 rows.append(RowPass(source, segments, self._settings, stored, self._clock))
