@@ -15,6 +15,7 @@ them as ups and downs cancel); fruit without counterpart. F1 is against the labe
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +134,7 @@ def main() -> None:
             for picture, size_wh in zip(pictures, sizes_wh, strict=True)
         ]
         rows.append(summary(name, overlap_px, counts, labels))
+        print(f"{name} at {overlap_px} px: {rows[-1]['totals']}", file=sys.stderr)
     print(f"{len(pictures)} pictures, {sum(map(len, labels))} labelled fruit, threshold {options.threshold:g}")
     print(table(rows))
     if options.json:

@@ -80,11 +80,14 @@ class TileDetections:
         self._segmenter = segmenter
         self._folder = cache / hashlib.sha256(segmenter.info.model_id.encode()).hexdigest()[:12]
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._read: dict[Path, dict[tuple[int, int], Instances]] = {}
 
     def of(self, picture: Picture, specs: Sequence[TileSpec]) -> list[Instances]:
         """The detections of each tile of a picture, in tile pixels."""
         kept_in = self._folder / f"{picture.name}.pickle"
-        known: dict[tuple[int, int], Instances] = pickle.loads(kept_in.read_bytes()) if kept_in.exists() else {}
+        if kept_in not in self._read:
+            self._read[kept_in] = pickle.loads(kept_in.read_bytes()) if kept_in.exists() else {}
+        known = self._read[kept_in]
         missing = [spec for spec in specs if (spec.x_px, spec.y_px) not in known]
         if missing:
             image = picture.read()
