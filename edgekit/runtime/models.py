@@ -32,6 +32,13 @@ def share_threads(threads: int) -> tuple[int, int]:
     return copies, threads // copies
 
 
+def usable_cores() -> int:
+    """Cores that this process may run on, where the system tells; else those of the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def opened_models(path: Path, settings: SegmenterSettings) -> Iterator[list[Segmenter]]:
     """The model, in as many copies as its threads can be shared among; one on anything but the CPU.
@@ -43,7 +50,7 @@ def opened_models(path: Path, settings: SegmenterSettings) -> Iterator[list[Segm
     """
     copies, threads = 1, settings.threads
     if settings.provider == "cpu":
-        copies, threads = share_threads(settings.threads or len(os.sched_getaffinity(0)))
+        copies, threads = share_threads(settings.threads or usable_cores())
     models: list[Segmenter] = []
     try:
         for _ in range(copies):
