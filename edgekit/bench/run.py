@@ -25,6 +25,10 @@ FORMAT, FORMAT_VERSION = "edgekit-bench", 1
 """What a report file says of itself; the version rises when a reader of the older one would misread it."""
 
 
+FULL_AP_FLOOR = 0.005
+"""A graph with a higher score floor loses AP: 0.05 costs 0.4 to 0.7 points, F1, AJI and R nothing (docs/bench.md)."""
+
+
 @dataclass(frozen=True)
 class BenchData:
     """Labelled pictures to judge accuracy on."""
@@ -151,7 +155,10 @@ def _with_accuracy(
     truth = truth_from_labels(kept, info.class_names, match_classes(kept, info.class_names, scored), any_class=ignored)
     found, tiles, remarks = predict_pictures(segmenter, kept, data.images, progress=progress)
     predictions = predictions_from_instances(found)
-    floor = f"the graph returns scores from {info.score_floor:g} on: AP lacks what lies below (a few thousandths)"
-    section["accuracy"] = accuracy_section(truth, predictions, settings.accuracy, remarks=[*remarks, floor])
+    if info.score_floor > FULL_AP_FLOOR:
+        remarks.append(
+            f"the graph returns scores from {info.score_floor:g} on: AP lacks what lies below (half a point)"
+        )
+    section["accuracy"] = accuracy_section(truth, predictions, settings.accuracy, remarks=remarks)
     section["accuracy"]["tiles"] = tiles
     return ModelRun(section, truth, predictions)
