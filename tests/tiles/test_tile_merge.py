@@ -213,6 +213,9 @@ def test_a_weak_detection_takes_no_fragments_in():
     left = seen_by(LEFT, [fruit], [0.1])
     assert len(merge_pair(left, seen_by(RIGHT, halves, [0.8, 0.8]))) == 2
     assert len(merge_pair(seen_by(LEFT, [fruit], [0.8]), seen_by(RIGHT, halves, [0.8, 0.8]))) == 1
+    nested = [block(80, 30, 97, 70), block(80, 45, 95, 65)]
+    assert len(merge_pair(left, seen_by(RIGHT, nested, [0.8, 0.7]))) == 2
+    assert len(merge_pair(seen_by(LEFT, [fruit], [0.8]), seen_by(RIGHT, nested, [0.8, 0.7]))) == 1
 
 
 def test_fruit_leave_from_left_to_right():
