@@ -19,6 +19,8 @@ _BLURRED = 0.12
 """Share of the contrast that is finer than 1.5 px of a frame 320 px wide. Three greenhouses: 0.20, 0.31, 0.37 sharp;
 0.10 to 0.20 with a blur of 4 px, 0.04 to 0.10 with 8 px."""
 _DIRT_GREY = 8.0
+_CHANCE = 4.0
+"""Standard deviations of the mean of a moving scene beyond which a pixel stands still."""
 _DIRT_SHARE = 0.004
 _DIRT_LOOKS = 20
 """Looks that are averaged before dirt is spoken of: a moving scene averages out, dirt does not."""
@@ -74,6 +76,7 @@ class QualityWatch:
         self._fineness: list[float] = []
         self._still: FloatArray | None = None
         self._looks = 0
+        self._power = 0.0
         self._looked_at_px: float | None = None
 
     def see(self, image: Image) -> None:
@@ -108,7 +111,8 @@ class QualityWatch:
         """The figures so far."""
         dirt = None
         if self._still is not None and self._looks >= _DIRT_LOOKS:
-            dirt = float(np.mean(np.abs(self._still) > _DIRT_GREY))
+            chance = _CHANCE * np.sqrt(self._power / self._looks)
+            dirt = float(np.mean(np.abs(self._still) > max(_DIRT_GREY, chance)))
         quality = Quality(
             statuses=dict(self._statuses),
             speed_px=_median(self._advances),
@@ -139,6 +143,7 @@ class QualityWatch:
         self._looked_at_px = self._last_x_px
         across = grey - cv2.blur(grey, (31, 1))
         self._looks += 1
+        self._power += (float(np.mean(across**2)) - self._power) / self._looks
         last = across if self._still is None else self._still
         self._still = np.asarray(last + (across - last) / self._looks, np.float32)
 

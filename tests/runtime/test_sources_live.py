@@ -22,7 +22,7 @@ from edgekit.runtime.sources import CameraDescription, LiveSettings, LiveSource,
 from edgekit.runtime.sources.feed import Feed
 from edgekit.runtime.sources.framing import HeaderFraming, RawFraming
 
-HASTY = LiveSettings(stall_s=0.8, start_s=60.0, first_pause_s=0.1, longest_pause_s=0.4, give_up_s=120.0)
+HASTY = LiveSettings(stall_s=2.0, start_s=60.0, first_pause_s=0.1, longest_pause_s=0.4, give_up_s=120.0)
 
 CAMERA = """
 import sys, time
@@ -134,7 +134,7 @@ SERVER = """
 import sys, time
 from fractions import Fraction
 import av, numpy as np
-with av.open(sys.argv[1], "w", format="mpegts", options={"listen": "1"}) as out:
+with av.open(sys.argv[1] + "?listen=1", "w", format="mpegts") as out:
     stream = out.add_stream("mpeg2video", rate=25)
     stream.width, stream.height, stream.pix_fmt = 160, 96, "yuv420p"
     stream.codec_context.gop_size = 5
