@@ -21,6 +21,7 @@ from edgekit.errors import MissingDependencyError, SettingsError, SourceError
 from edgekit.runtime.sources import CameraDescription, LiveSettings, LiveSource, open_camera, open_source
 from edgekit.runtime.sources.feed import Feed
 from edgekit.runtime.sources.framing import HeaderFraming, RawFraming
+from edgekit.settings_file import read_settings
 
 HASTY = LiveSettings(stall_s=2.0, start_s=60.0, first_pause_s=0.1, longest_pause_s=0.4, give_up_s=120.0)
 
@@ -236,3 +237,8 @@ def test_a_gstreamer_pipeline() -> None:
 def test_without_gstreamer_one_line_says_how_to_get_it() -> None:
     with pytest.raises(MissingDependencyError, match=r"gstreamer1\.0-tools"):
         open_camera(CameraDescription("csi", "0"))
+
+
+def test_the_site_files_are_cameras(repository: Path) -> None:
+    paths = sorted((repository / "runtime" / "cameras").glob("*.toml"))
+    assert {read_settings(path, CameraDescription).kind for path in paths} == {"v4l2", "rtsp", "csi"}
