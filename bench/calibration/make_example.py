@@ -55,7 +55,7 @@ def main() -> None:
     edgekit(
         "calibrate", "fit", session, "--season", "example-pepper",
         "--crop", "sweet pepper", "--place", "pictures of one greenhouse, CC BY-SA 4.0, lemontyc",
-        "--from", "2021-01-01", "--to", "2021-12-31", "--profiles", arguments.out,
+        "--from", "2021-01-01", "--to", "2021-12-31", "--profiles", session,
         "--json", session / "fit.json", "--report", session / "report.html",
         "--notes", "an example made by bench/calibration/make_example.py, of a year that is over",
     )  # fmt: skip

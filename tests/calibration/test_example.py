@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "calibration" / "example"
 
 @pytest.fixture(scope="module")
 def profile():
-    return load_profile("example-pepper", EXAMPLE.parent)
+    return load_profile("example-pepper", EXAMPLE)
 
 
 def test_the_example_gives_the_profile_beside_it(profile):
