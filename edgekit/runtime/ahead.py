@@ -54,7 +54,8 @@ class _Feeder(Generic[Item]):
 
     def stop(self) -> None:
         self._unwanted.set()
-        self._thread.join()
+        if self._thread is not threading.current_thread():  # it is, where garbage collection happens to run there
+            self._thread.join()
 
     def _work(self) -> None:
         try:
