@@ -149,4 +149,5 @@ def _exposed_as(before: Grey, after: Grey) -> Grey:
     offset = float(mean[0, 0] - gain * own_mean[0, 0])
     if abs(gain - 1) < _SAME_EXPOSURE and abs(mean[0, 0] - own_mean[0, 0]) < _SAME_EXPOSURE * mean[0, 0]:
         return after
-    return np.asarray(cv2.convertScaleAbs(after, alpha=gain, beta=offset), np.uint8)
+    table = np.clip(np.rint(gain * np.arange(256) + offset), 0, 255).astype(np.uint8)
+    return np.asarray(cv2.LUT(after, table), np.uint8)
