@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    os.environ["YOLO_AUTOINSTALL"] = "false"  # a benchmark installs nothing
     with tempfile.TemporaryDirectory() as folder:
         runs, tiles = prepare(options, Path(folder))
         samples = measure(runs, tiles, options.rounds)
@@ -66,7 +67,7 @@ def prepare(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Callab
         runs[f"edgekit {graph.name}"] = open_segmenter(graph, settings=settings).segment
     copy = folder / options.weights.name
     copy.write_bytes(options.weights.read_bytes())
-    exported = YOLO(copy).export(format="onnx", imgsz=recipe.tile_size_px, verbose=False)
+    exported = YOLO(copy).export(format="onnx", imgsz=recipe.tile_size_px, simplify=False, verbose=False)
     models = {"ultralytics onnx + postprocessing": YOLO(exported, task="segment"), "ultralytics": YOLO(copy)}
     for name, model in models.items():
         runs[f"{name} (predict)"] = predictor(model, recipe.tile_size_px, recipe.score_floor)

@@ -25,6 +25,8 @@ from edgekit.export.recipe import Target
 
 OPERATORS = ("Conv", "ConvTranspose", "Mul", "Sigmoid", "Add", "Concat", "MaxPool", "Resize", "Split")
 """Operators to quantise: whole SiLUs, so that ONNX Runtime goes from one convolution to the next in eight bits."""
+ELEMENTWISE = ("Mul", "Add")
+"""With a constant operand they stay: TensorRT takes a quantised constant in front of a DequantizeLinear alone."""
 FEWEST_TILES = 8
 """Ranges of fewer tiles say more about those tiles than about the model."""
 CHUNK = 4
@@ -48,8 +50,13 @@ def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Sco
     """
     if len(tiles) < FEWEST_TILES:
         raise ExportError(f"int8 needs {FEWEST_TILES} tiles to calibrate, got {len(tiles)}", mend="give more pictures")
+    constants = {tensor.name for tensor in model.graph.initializer}
     excluded = [
-        node.name for node in model.graph.node if not in_scope(node, scopes.reduced) or in_scope(node, scopes.sensitive)
+        node.name
+        for node in model.graph.node
+        if not in_scope(node, scopes.reduced)
+        or in_scope(node, scopes.sensitive)
+        or (node.op_type in ELEMENTWISE and constants.intersection(node.input))
     ]
     batch = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
     with TemporaryDirectory() as folder, _quiet():
