@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from edgekit.contracts import ModelInfo, TileResult
 from edgekit.export.recipe import Recipe, Target
+
+if TYPE_CHECKING:  # comparing two graphs works on a trolley, which has no torch
+    import torch
 
 CONTRACT_OUTPUTS = ("count", "boxes", "scores", "labels", "masks", "candidates", "flags")
 """Names of the outputs that every graph has, in the order in which `BuiltGraph.module` returns them."""
