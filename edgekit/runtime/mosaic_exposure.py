@@ -10,8 +10,12 @@ import numpy as np
 from edgekit.contracts import Image
 from edgekit.runtime.mosaic_draw import Placed
 
-_SAME = 0.03
-"""Relative difference of brightness that is left alone: content differs by that much between two views of a place."""
+_STEP = 0.08
+"""Relative change of brightness between two frames that is a step of the exposure. Below it the content may have
+changed: on a strawberry row, whose background moves more slowly than the plants, two views of one place differ by up to
+6 %."""
+_NEARLY_ONE = 0.01
+"""A gain this close to 1 is none."""
 _MOST = 2.0
 """Bound of the gain: more would amplify noise."""
 _USABLE = (8, 247)
@@ -36,11 +40,11 @@ class Exposure:
         advance_px = placed.x_px - last.x_px
         log_gain = math.log(self.gain) * math.exp(-abs(advance_px) / (_FADE_WIDTHS * placed.image.shape[1]))
         step = brightness_ratio(last.image, placed.image, round(advance_px))
-        if abs(step - 1) > _SAME:
+        if abs(step - 1) > _STEP:
             log_gain += math.log(step)
         bound = math.log(_MOST)
         gain = math.exp(min(max(log_gain, -bound), bound))
-        self.gain = 1.0 if abs(gain - 1) < _SAME / 3 else gain
+        self.gain = 1.0 if abs(gain - 1) < _NEARLY_ONE else gain
         return self.gain
 
 
