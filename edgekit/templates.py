@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from edgekit.errors import StorageError
 from edgekit.store.atomic import storage_error, write_atomic
 
 KINDS = ("export", "runtime", "calibration")
@@ -42,6 +43,8 @@ def write_templates(folder: Path, *, overwrite: bool = False) -> tuple[list[Path
     Raises:
         StorageError: the folder cannot be made or written.
     """
+    if folder.is_file():
+        raise StorageError(f"{folder} is a file", mend="name a folder; it is made where it is missing")
     root = templates_root()
     written: list[Path] = []
     kept: list[Path] = []

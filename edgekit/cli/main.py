@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 from typing import ClassVar
 
 import typer
@@ -53,8 +55,15 @@ def _edgekit(
 
 def main() -> None:
     """Run the command line: an EdgekitError is one line and its exit code, anything else a bug that shows its trace."""
+    signal.signal(signal.SIGTERM, _stop)
     try:
         app()
     except EdgekitError as error:
         typer.echo(f"edgekit: {error}", err=True)
         sys.exit(error.exit_code)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End as after an error, so that databases and threads are closed; what was finished is kept."""
+    typer.echo("edgekit: stopped (SIGTERM); the same command goes on where it can", err=True)
+    sys.exit(128 + number)

@@ -40,8 +40,9 @@ def run(
 ) -> None:
     """Count the fruit of one row or several, into a folder that outlives a cut.
 
-    Frames become a panorama, the panorama tiles, their detections fruit. The same command takes up a run that was cut
-    and gives the counts of one that was not; `edgekit count` moves the threshold afterwards.
+    Frames become a panorama, the panorama tiles, their detections fruit. Where a run was cut, the same command goes on
+    with it; the counts are those of a run that nobody cut. A finished run is never written again: `edgekit count` reads
+    it, at any threshold.
     """
     from edgekit.cli.report import print_summary
     from edgekit.cli.threshold import ThresholdRequest, resolve_threshold

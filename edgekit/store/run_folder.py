@@ -41,9 +41,14 @@ class RunFolder:
         """The files that are written from the database when a run ends."""
         return self.coco_results, self.coco_dataset, self.fruit_csv, self.annotated, self.summary
 
+    @property
+    def panorama(self) -> Path:
+        """Folder of the panoramas of all sources."""
+        return self.path / "panorama"
+
     def segments(self, number: int) -> Path:
         """Folder of the panorama segments of a source."""
-        return self.path / "panorama" / f"row_{number:03d}"
+        return self.panorama / f"row_{number:03d}"
 
     @contextmanager
     def claimed(self) -> Iterator[list[str]]:
@@ -62,7 +67,7 @@ class RunFolder:
             raise storage_error(self.path, error) from error
         try:
             self._lock(lock)
-            aside = self._set_aside_halves()
+            aside = self._set_aside_orphans() + self._set_aside_halves()
             self._check_unfinished()
             yield aside
         finally:
@@ -73,7 +78,8 @@ class RunFolder:
             raise RunFolderError(f"{self.path} is a file", mend="name a folder that is new or holds an unfinished run")
         if not self.path.exists() or self.database.exists():
             return
-        foreign = sorted(item.name for item in self.path.iterdir() if item.name not in (_LOCK_NAME, _ASIDE_NAME))
+        own = {_LOCK_NAME, _ASIDE_NAME, *(item.name for item in self._of_a_run())}
+        foreign = sorted(item.name for item in self.path.iterdir() if item.name not in own)
         if foreign:
             mend = "name a folder that is new, empty or holds an unfinished run"
             raise RunFolderError(f"{self.path} holds other files ({foreign[0]}, ...) and no run", mend=mend)
@@ -95,16 +101,28 @@ class RunFolder:
         finally:
             reader.close()
         if run is not None and run.finished and all(item.exists() for item in self.results):
-            mend = "choose another --out, or read it with: edgekit count"
+            mend = f"choose another --out, or read it with: edgekit count {self.path}"
             raise RunFinishedError(f"{self.path} holds a finished run", mend=mend)
+
+    def _of_a_run(self) -> tuple[Path, ...]:
+        """What a run leaves beside its database."""
+        journals = (self.database.with_name(f"{_DATABASE_NAME}{ending}") for ending in ("-wal", "-shm"))
+        return (self.panorama, *self.results, *journals)
+
+    def _set_aside_orphans(self) -> list[str]:
+        """Move what belongs to a run whose database was taken away or emptied, so that it is counted anew."""
+        if has_begun(self.database):
+            return []
+        orphans = [item for item in self._of_a_run() if item.exists()]
+        return [self._move_aside(item, "belonged to a run whose database is gone") for item in orphans]
 
     def _set_aside_halves(self) -> list[str]:
         """Move what was cut while it was written to a folder of its own: nothing is deleted."""
         halves = [item for item in self.path.rglob(f".*{PARTIAL_SUFFIX}*") if _ASIDE_NAME not in item.parts]
         halves += [item for item in (self.coco_results, self.coco_dataset, self.summary) if _is_torn(item)]
-        return [self._move_aside(item) for item in halves]
+        return [self._move_aside(item, "was half written") for item in halves]
 
-    def _move_aside(self, item: Path) -> str:
+    def _move_aside(self, item: Path, why: str) -> str:
         aside = self.path / _ASIDE_NAME
         name = item.relative_to(self.path).as_posix().replace("/", "_").lstrip(".")
         taken = sum(1 for other in aside.glob(f"*-{name}")) if aside.exists() else 0
@@ -113,7 +131,7 @@ class RunFolder:
             shutil.move(item, aside / f"{taken + 1}-{name}")
         except OSError as error:
             raise storage_error(aside, error) from error
-        return f"{item.relative_to(self.path)} was half written; it lies in {_ASIDE_NAME}/ now"
+        return f"{item.relative_to(self.path)} {why}; it lies in {_ASIDE_NAME}/ now"
 
 
 def _is_torn(path: Path) -> bool:

@@ -78,9 +78,7 @@ def cut(
         for x in starts(width, side):
             seen = [p[y : y + side, x : x + side] for p in planes]
             visible = [int(s.sum()) for s in seen]
-            kept = [
-                s for s, v, a in zip(seen, visible, areas, strict=True) if v >= keep[1] and v >= keep[0] * a
-            ]
+            kept = [s for s, v, a in zip(seen, visible, areas, strict=True) if v >= keep[1] and v >= keep[0] * a]
             yield image[y : y + side, x : x + side], kept
 
 

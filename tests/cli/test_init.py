@@ -3,6 +3,7 @@
 from typer.testing import CliRunner
 
 from edgekit.cli.main import app
+from edgekit.errors import StorageError
 from edgekit.templates import KINDS, template_files, templates_root
 
 runner = CliRunner()
@@ -21,3 +22,10 @@ def test_init_writes_every_template_and_keeps_edited_files(tmp_path):
     runner.invoke(app, ["init", str(tmp_path), "--force"])
     for name in names:
         assert (tmp_path / name).read_bytes() == (templates_root() / name).read_bytes()
+
+
+def test_init_into_a_file_says_so(tmp_path):
+    (tmp_path / "taken").write_text("")
+    result = runner.invoke(app, ["init", str(tmp_path / "taken")])
+    assert isinstance(result.exception, StorageError)
+    assert "taken is a file" in str(result.exception)

@@ -118,3 +118,17 @@ def test_differences_of_plans_are_told_one_by_one():
     two = RunPlan({"file": "b.onnx"}, "2", {"tiles.overlap_px": 64}, 0.6, "option", (SourcePlan("b", "frames", "x"),))
     assert one.differences(one) == []
     assert len(two.differences(one)) == 4
+
+
+@pytest.mark.parametrize("database", [None, b""])
+def test_what_is_left_of_a_run_without_its_database_is_set_aside(tmp_path, database):
+    folder = RunFolder(tmp_path)
+    folder.segments(0).mkdir(parents=True)
+    (folder.segments(0) / "segment_0.jpg").write_bytes(b"columns")
+    folder.summary.write_text("{}")
+    if database is not None:
+        folder.database.write_bytes(database)
+    with folder.claimed() as aside:
+        assert sum("database is gone" in line for line in aside) == 2
+    assert not folder.summary.exists()
+    assert next((tmp_path / "set-aside").rglob("segment_0.jpg")).read_bytes() == b"columns"
