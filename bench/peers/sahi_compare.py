@@ -98,27 +98,36 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def compare(options: argparse.Namespace, model: Path, folder: Path) -> dict:
-    sahi_s, edgekit_s, sahi_mb, edgekit_mb = [], [], [], []
-    run, out = folder / "run", folder / "sahi.json"
-    for _ in range(options.pairs):
-        shutil.rmtree(run, ignore_errors=True)
-        for command, seconds, peaks in (
-            (sahi_command(options, out), sahi_s, sahi_mb),
-            (edgekit_command(options, model, run), edgekit_s, edgekit_mb),
-        ):
-            took, peak = timed(command)
-            seconds.append(took)
-            peaks.append(peak)
-    return {
-        "model": model.name, "pairs": options.pairs, "threads": THREADS,
-        "pictures": len(pictures_of(options.data)), "tiles": json.loads((run / "summary.json").read_text())["tiles"],
-        "sahi_s": spread(sahi_s), "edgekit_s": spread(edgekit_s),
-        "times_faster": spread([a / b for a, b in zip(sahi_s, edgekit_s, strict=True)]),
-        "sahi_peak_mb": spread(sahi_mb), "edgekit_peak_mb": spread(edgekit_mb),
-        "sahi_mask_ap50": mask_ap50(json.loads(out.read_text()), options.data),
-        "edgekit_mask_ap50": mask_ap50(edgekit_results(run, options.data, options.confidence), options.data),
-    }  # fmt: skip
+def compare(options: argparse.Namespace, folder: Path) -> list[dict]:
+    """Rounds of sahi and every model in turn; each model's ratio is taken within its round."""
+    out = folder / "sahi.json"
+    runs = {model: folder / f"run-{number}" for number, model in enumerate(options.model)}
+    sahi: list[tuple[float, float]] = []
+    edgekit: dict[Path, list[tuple[float, float]]] = {model: [] for model in options.model}
+    for number in range(options.pairs):
+        sahi.append(timed(sahi_command(options, out)))
+        for model, run in runs.items():
+            shutil.rmtree(run, ignore_errors=True)
+            edgekit[model].append(timed(edgekit_command(options, model, run)))
+        print(f"round {number + 1} of {options.pairs} done", file=sys.stderr)
+    sahi_ap50 = mask_ap50(json.loads(out.read_text()), options.data)
+    return [
+        {
+            "model": model.name,
+            "pairs": options.pairs,
+            "threads": THREADS,
+            "pictures": len(pictures_of(options.data)),
+            "tiles": json.loads((run / "summary.json").read_text())["tiles"],
+            "sahi_s": spread([seconds for seconds, _ in sahi]),
+            "edgekit_s": spread([seconds for seconds, _ in edgekit[model]]),
+            "times_faster": spread([peer / own for (peer, _), (own, _) in zip(sahi, edgekit[model], strict=True)]),
+            "sahi_peak_mb": spread([peak for _, peak in sahi]),
+            "edgekit_peak_mb": spread([peak for _, peak in edgekit[model]]),
+            "sahi_mask_ap50": sahi_ap50,
+            "edgekit_mask_ap50": mask_ap50(edgekit_results(run, options.data, options.confidence), options.data),
+        }
+        for model, run in runs.items()
+    ]
 
 
 def main() -> None:
@@ -132,7 +141,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = [compare(options, model, Path(folder)) for model in options.model]
+        figures = compare(options, Path(folder))
     text = json.dumps(figures, indent=2)
     print(text)
     if options.json:
