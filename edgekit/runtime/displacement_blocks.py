@@ -62,7 +62,8 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     factor, sharp_factor = factors
     height, width = before.coarse.shape
     if height < _BLOCK_WH[1] or width < 2 * _BLOCK_WH[0]:
-        return BlockMatches(*(np.zeros(0, np.float32) for _ in range(3)), textured=0, found=0)
+        nothing = np.zeros(0, np.float32)
+        return BlockMatches(nothing, nothing, nothing, textured=0, found=0)
     shifts = _shifts(coarse.dx, before.coarse.shape[1])
     alike, energy, inside = _likeness(before.coarse, after.coarse, shifts, 2 * coarse.dy)
     best = alike.argmax(axis=0)
@@ -122,7 +123,7 @@ def _block_mean(plane: FloatArray, blocks: tuple[int, int]) -> FloatArray:
 def _track(
     before: Grey,
     after: Grey,
-    points_and_guess: tuple[FloatArray, FloatArray],
+    points_and_guess: tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]],
     *,
     levels: int,
     steps: tuple[int, int, float],

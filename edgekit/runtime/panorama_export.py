@@ -128,10 +128,10 @@ def _whole_tile(reader: SegmentReader, column: int, row: int) -> Image:
 
 def _joined_tile(finer: Path, column: int, row: int) -> Image:
     """The four tiles of the next finer level, halved."""
-    rows = []
+    rows: list[Image] = []
     for y in (2 * row, 2 * row + 1):
         paths = [finer / f"{x}_{y}.jpg" for x in (2 * column, 2 * column + 1)]
-        tiles = [cv2.imread(str(path)) for path in paths if path.exists()]
+        tiles = [np.asarray(cv2.imread(str(path)), np.uint8) for path in paths if path.exists()]
         if tiles:
             rows.append(np.concatenate(tiles, axis=1))
     joined = cv2.cvtColor(np.concatenate(rows, axis=0), cv2.COLOR_BGR2RGB)
