@@ -32,8 +32,8 @@ class Spread(NamedTuple):
 
 
 RESIDUAL_GAIN = 0.1
-"""Of each residual branch against its shortcut. At 1 a random stack of 33 blocks is chaotic: it answers to one picture
-eight times as strongly as to another, and enlarges float32 rounding a hundredfold, which no trained network does."""
+"""Of each residual branch against its shortcut. At 1 a random stack of 33 blocks answers to one picture several times
+as strongly as to another; float32 rounding reaches P2 as 2.7e-6 of its spread at 0.25, and as 1.1e-6 at 0.1."""
 OBJECTNESS = Spread(-1.0, 2.0)
 RPN_DELTAS = Spread(0.0, 0.25)
 """In units of the anchor: boxes near their anchors, of varied size."""
