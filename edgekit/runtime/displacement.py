@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgekit.contracts import Displacement, FloatArray, Frame
+from edgekit.errors import SourceError
 from edgekit.runtime.displacement_blocks import BlockMatches, match_blocks
 from edgekit.runtime.displacement_coarse import CoarseMatcher
 from edgekit.runtime.displacement_planes import PlaneMaker, Planes
@@ -17,6 +18,8 @@ from edgekit.runtime.displacement_settings import DisplacementSettings
 _KEY_SHARE = 0.03
 """Share of the width after which the frame becomes the one that later frames are measured against. Measuring against a
 frame that lies back, not against the last one, keeps noise from adding up while the trolley creeps or stands."""
+_LEAST_SIDE_PX = 16
+"""Frames below it have no band of even one block, whatever they show."""
 _LEAST_BLOCKS = 5
 _LEAST_CONFIDENCE = 0.12
 _LOST_SHARE = 0.35
@@ -66,7 +69,11 @@ class CanopyDisplacement:
         self._speed_px_s: float | None = None
 
     def measure(self, frame: Frame) -> Displacement | None:
-        """Displacement since the last frame; None for the first one. A reason in it means that it was predicted."""
+        """Displacement since the last frame; None for the first one. A reason in it means that it was predicted.
+
+        Raises:
+            SourceError: frames that are too small to follow anything.
+        """
         planes = self._planes(frame)
         key, last = self._key, self._last
         elapsed_s = frame.time_s - self._last_time_s
@@ -87,6 +94,9 @@ class CanopyDisplacement:
     def _planes(self, frame: Frame) -> Planes:
         if self._maker is None or self._coarse is None:
             height, self._width_px = frame.image.shape[:2]
+            if min(height, self._width_px) < _LEAST_SIDE_PX:
+                what = f"frames of {self._width_px} x {height} px are too small to follow a row"
+                raise SourceError(what, mend=f"give frames of at least {_LEAST_SIDE_PX} px each way")
             self._maker = PlaneMaker(self._settings, (self._width_px, height))
             unit_px = 2 * self._maker.factor
             reach, lift = self._settings.reach * self._width_px / unit_px, self._settings.lift_px / (2 * unit_px)

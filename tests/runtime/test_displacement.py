@@ -12,7 +12,7 @@ import pytest
 from made_rows import SIZE_WH, Built, made_strip
 
 from edgekit.contracts import Displacement, DisplacementEstimator, Frame
-from edgekit.errors import SettingsError
+from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.displacement import CanopyDisplacement
 from edgekit.runtime.displacement_settings import DisplacementSettings
 from edgekit.runtime.rowmaker import Blank, DepthLayer, Look, Motion, Posts, SlidingCamera, leaves
@@ -142,3 +142,18 @@ def test_a_real_canopy_is_followed_and_not_the_ground(shared: Path) -> None:
     assert wanted == pytest.approx(2339, abs=1)
     assert sum(moved[3:]) == pytest.approx(wanted, rel=0.05)
     assert min(moved) > 25
+
+
+@pytest.mark.parametrize("size_wh", [(1, 1), (15, 400), (400, 15)])
+def test_frames_too_small_to_follow_a_row_are_refused(size_wh: tuple[int, int]) -> None:
+    width, height = size_wh
+    frame = Frame(np.zeros((height, width, 3), np.uint8), 0, 0.0)
+    with pytest.raises(SourceError, match=f"{width} x {height} px are too small"):
+        CanopyDisplacement(DisplacementSettings()).measure(frame)
+
+
+def test_the_smallest_frames_are_taken() -> None:
+    estimator = CanopyDisplacement(DisplacementSettings())
+    noise = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), np.uint8)
+    assert estimator.measure(Frame(noise[0], 0, 0.0)) is None
+    assert estimator.measure(Frame(noise[1], 1, 0.1)) is not None
