@@ -58,10 +58,6 @@ def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[
         reasons.append(f"{best['name']} has {_f1(best):.3f}, but the pictures do not tell them apart; faster: {speed}")
     others = [other for other in scored if other is not chosen and other is not best]
     reasons += [f"{other['name']}: mask F1 {_f1(other):.3f}{_interval_text(chosen, other)}" for other in others]
-    if chosen is best and len(scored) > 1:
-        second = max((model for model in scored if model is not best), key=lambda model: _f1(model) or 0.0)
-        apart = "" if _told_apart(best, second) else " (the pictures do not tell the two apart)"
-        reasons.append(f"the next best, {second['name']}, has {_f1(second):.3f}{apart}")
     if _keeps_up(chosen):
         reasons.append(f"it keeps up: {_speed_text(chosen)}")
     if models == 1:

@@ -167,7 +167,7 @@ def _deliver(
     from edgekit.bench.report.markdown import markdown_report, remarks
     from edgekit.bench.report.tables import overview
     from edgekit.cli.ui import print_json, write_or_print_json
-    from edgekit.store.atomic import write_atomic
+    from edgekit.atomic import write_atomic
 
     out, report, as_json, quiet = wanted
     if out is not None:
@@ -178,7 +178,8 @@ def _deliver(
     if as_json:
         print_json(document)
     elif not quiet:
-        _print_table(overview(document["models"]))
+        # A figure a row: thirteen columns do not fit a terminal of 80.
+        _print_table([list(row) for row in zip(*overview(document["models"]), strict=True)])
         advice = advise(document["models"])
         typer.echo(f"Deploy: {advice.model or 'undecided'}")
         for reason in advice.reasons:
