@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from edgekit.atomic import storage_error, write_atomic
 from edgekit.errors import StorageError
-from edgekit.store.atomic import storage_error, write_atomic
 
 KINDS = ("export", "runtime", "calibration")
 """Folders that hold what a person edits."""

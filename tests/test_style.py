@@ -7,6 +7,7 @@ import pytest
 
 LEVELS = (
     ("contracts", "errors"),
+    ("atomic",),
     ("environment", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),
     ("calibration", "export", "runtime"),
@@ -14,8 +15,6 @@ LEVELS = (
     ("cli",),
 )
 LEVEL_OF = {part: level for level, parts in enumerate(LEVELS) for part in parts}
-EXCEPTIONS = {("templates", "store"), ("calibration", "store"), ("labels", "store"), ("environment", "store")}
-"""store.atomic is the one way to write a file, for every part."""
 
 PACKAGE = Path(__file__).resolve().parents[1] / "edgekit"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -42,7 +41,7 @@ def test_imports_run_one_way(path):
         return
     for other in imports_of(ast.parse(path.read_text())) - {own, ""}:
         sideways = LEVEL_OF[other] == LEVEL_OF[own] and {own, other} == {"export", "runtime"}
-        upward = LEVEL_OF[other] > LEVEL_OF[own] and (own, other) not in EXCEPTIONS
+        upward = LEVEL_OF[other] > LEVEL_OF[own]
         assert not sideways, f"{path.name} ({own}) imports edgekit.{other}"
         assert not upward, f"{path.name} ({own}) imports edgekit.{other}"
 

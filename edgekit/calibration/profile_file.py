@@ -10,10 +10,10 @@ from typing import Any
 
 import tomli_w
 
+from edgekit.atomic import storage_error, write_atomic
 from edgekit.calibration.profile import Profile
 from edgekit.errors import ProfileError, SettingsError
 from edgekit.settings_file import settings_from
-from edgekit.store.atomic import storage_error, write_atomic
 
 if sys.version_info >= (3, 11):
     import tomllib

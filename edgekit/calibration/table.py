@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from edgekit.atomic import write_atomic
 from edgekit.calibration.pairs import Pairs
 from edgekit.errors import LabelsError
-from edgekit.store.atomic import write_atomic
 
 COLUMNS = ("confidence", "iou", "tile")
 HEIGHT, UNIT = "height", "unit"

@@ -162,12 +162,12 @@ def _deliver(
     wanted: tuple[Path | None, Path | None, bool, bool],
 ) -> None:
     """Write and print what was asked for: JSON file, report file, JSON or tables on standard output."""
+    from edgekit.atomic import write_atomic
     from edgekit.bench.advice import advise
     from edgekit.bench.report.html import html_report
     from edgekit.bench.report.markdown import markdown_report, remarks
     from edgekit.bench.report.tables import overview
     from edgekit.cli.ui import print_json, write_or_print_json
-    from edgekit.atomic import write_atomic
 
     out, report, as_json, quiet = wanted
     if out is not None:

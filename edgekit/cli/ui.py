@@ -28,7 +28,7 @@ def write_or_print_json(data: Any, target: Path | None) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    from edgekit.store.atomic import write_atomic
+    from edgekit.atomic import write_atomic
 
     if target is None or str(target) == "-":
         print_json(data)

@@ -10,6 +10,7 @@ from typing import Any
 
 import onnx
 
+from edgekit.atomic import storage_error
 from edgekit.contracts import ModelInfo, Progress
 from edgekit.errors import ExportError, SettingsError
 from edgekit.export.builder import BuiltGraph, Weights
@@ -20,7 +21,6 @@ from edgekit.export.pictures import Tiles, read_tiles
 from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.registry import find_builder
-from edgekit.store.atomic import storage_error
 
 CALIBRATION_TILES = 96
 """Tiles that are read at most; every third one is held back from the calibration for the comparison with float32."""

@@ -13,11 +13,11 @@ from typing import Any
 import onnx
 import torch
 
+from edgekit.atomic import atomic_path
 from edgekit.contracts import ModelInfo
 from edgekit.errors import ExportError
 from edgekit.export.builder import BuiltGraph
 from edgekit.export.fold_constants import fold_constants
-from edgekit.store.atomic import atomic_path
 
 OPSET = 17
 """The newest opset that TensorRT 10.3 (JetPack 6) takes whole; the models need 17 for LayerNormalization."""

@@ -7,12 +7,12 @@ from pathlib import Path
 import onnx
 import onnxruntime as ort
 
+from edgekit.atomic import atomic_path
 from edgekit.errors import ExportError
 from edgekit.export.onnx_writer import annotate
 from edgekit.export.tensors import load_graph
 from edgekit.segment.contract import read_info
 from edgekit.segment.rtx_plugin import rtx_devices
-from edgekit.store.atomic import atomic_path
 
 ENDING = "-rtx.onnx"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import onnx
 
+from edgekit.atomic import write_atomic
 from edgekit.contracts import Progress
 from edgekit.errors import EngineError, MissingDependencyError, ProviderError
 from edgekit.export.checkpoint import file_digest
 from edgekit.export.tensorrt_api import TensorRtApi
 from edgekit.export.tensors import load_graph
 from edgekit.segment.engine_file import SUFFIX, Device, Sidecar, read_engine, read_sidecar, write_sidecar
-from edgekit.store.atomic import write_atomic
 
 WORKSPACE_BYTES = 1 << 30
 """A Jetson Orin NX shares 8 or 16 GB between CPU and GPU; one that runs out kills the build."""

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+from edgekit.atomic import write_atomic
 from edgekit.labels.model import LabelledInstance, LabelledPicture, LabelSet
 from edgekit.labels.trace import outlines
 from edgekit.masks import encode
-from edgekit.store.atomic import write_atomic
 
 
 def write_coco(

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from edgekit.atomic import write_atomic
 from edgekit.errors import LabelsError
 from edgekit.labels.model import LabelledInstance, LabelledPicture, LabelSet
 from edgekit.labels.outline import Points
 from edgekit.labels.trace import joined, outlines
-from edgekit.store.atomic import write_atomic
 
 EDIT_TOLERANCE_PX = 0.8
 """Outlines for people: about one point every 5 to 10 px of outline, area kept to 1 % on fruit of 20 px and more."""

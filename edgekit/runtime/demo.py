@@ -11,12 +11,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from edgekit.atomic import storage_error, write_atomic
 from edgekit.contracts import Instances, MaskCrop
 from edgekit.labels import read_coco
 from edgekit.masks import iou
 from edgekit.runtime.rowmaker import Motion, PhotoRow, SlidingCamera, camera_path, load_photo_row
 from edgekit.settings_file import read_settings
-from edgekit.store.atomic import storage_error, write_atomic
 
 SAME_FRUIT_IOU = 0.5
 """A counted fruit is a labelled one from this mask IoU on."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from edgekit.atomic import atomic_path, write_atomic
 from edgekit.contracts import Image
 from edgekit.errors import RunFolderError, SettingsError, StorageError
 from edgekit.runtime.segments import INDEX_NAME, SegmentReader
-from edgekit.store.atomic import atomic_path, write_atomic
 
 _TILE_PX = 256
 _PREVIEW_WIDTH_PX = 4000

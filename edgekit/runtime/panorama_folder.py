@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, Frame, FrameSource, Progress
 from edgekit.errors import RunFinishedError, RunFolderError, SourceError
 from edgekit.runtime.mosaic import StripMosaic
@@ -15,7 +16,6 @@ from edgekit.runtime.mosaic_settings import MosaicSettings
 from edgekit.runtime.quality import Quality, QualityWatch
 from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.segments import INDEX_NAME, SegmentIndex, SegmentWriter
-from edgekit.store.atomic import write_atomic
 
 SUMMARY_NAME = "panorama.json"
 OFFSETS_NAME = "offsets.csv"

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
+from edgekit.atomic import atomic_path
 from edgekit.errors import MissingDependencyError
 from edgekit.runtime.panorama_folder import OFFSETS_NAME
-from edgekit.store.atomic import atomic_path
 
 _COLOURS = {"placed": "tab:green", "bridged": "tab:red", "stopped": "tab:blue", "reversed": "tab:purple"}
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from edgekit.atomic import write_atomic
 from edgekit.calibration import ConfidenceReference, DriftMonitor
 from edgekit.contracts import Progress, Segmenter, TileResult
 from edgekit.errors import SourceError
@@ -31,7 +32,6 @@ from edgekit.store import (
     SourcePlan,
     StoredSource,
     StoredTile,
-    write_atomic,
 )
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Summary, Timing, summarise

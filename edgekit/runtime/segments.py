@@ -16,9 +16,9 @@ from types import MappingProxyType
 import cv2
 import numpy as np
 
+from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, Image
 from edgekit.errors import RunDamagedError, SettingsError
-from edgekit.store.atomic import write_atomic
 
 INDEX_NAME = "segments.json"
 WIDEST_SEGMENT_PX = 65_500

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from edgekit.atomic import write_atomic
 from edgekit.contracts import ModelInfo
 from edgekit.errors import EngineError
-from edgekit.store.atomic import write_atomic
 
 SUFFIX = ".engine"
 SIDECAR_SUFFIX = ".json"

@@ -1,6 +1,5 @@
 """The run folder: the database that a run writes, and the files that are written from it."""
 
-from edgekit.store.atomic import atomic_path, write_atomic
 from edgekit.store.reader import RunReader
 from edgekit.store.recorder import RunRecorder
 from edgekit.store.records import MergedFruit, PanoramaShape, RunPlan, SourcePlan, StoredRun, StoredSource, StoredTile
@@ -17,6 +16,4 @@ __all__ = [
     "StoredRun",
     "StoredSource",
     "StoredTile",
-    "atomic_path",
-    "write_atomic",
 ]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from edgekit.atomic import PARTIAL_SUFFIX, storage_error
 from edgekit.errors import RunFinishedError, RunFolderError
-from edgekit.store.atomic import PARTIAL_SUFFIX, storage_error
 from edgekit.store.database import has_begun
 from edgekit.store.reader import RunReader
 

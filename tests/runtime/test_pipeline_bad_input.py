@@ -229,7 +229,7 @@ def test_a_read_only_disk(tmp_path, small_disk, scene):
 def test_the_disk_fills_while_a_segment_is_written(scene, tmp_path, monkeypatch):
     import errno
 
-    from edgekit.store import atomic
+    from edgekit import atomic
 
     def full(path):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgekit.atomic import storage_error, write_atomic
 from edgekit.calibration.count_effect import count_curve
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.report.panels import (
@@ -24,7 +25,6 @@ from edgekit.calibration.report.panels import (
 from edgekit.calibration.results import ThresholdFit
 from edgekit.calibration.words import fit_lines
 from edgekit.errors import MissingDependencyError
-from edgekit.store.atomic import storage_error, write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgekit.atomic import write_atomic
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Instances, TileSpec
 from edgekit.errors import LabelsError
 from edgekit.labels import LabelledPicture, LabelSet, picture_from_instances, write_coco
 from edgekit.masks import decode
-from edgekit.store.atomic import write_atomic
 
 MANIFEST = "session.json"
 PREDICTIONS = "predictions.coco.json"

@@ -8,6 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from edgekit.atomic import storage_error, write_atomic
 from edgekit.calibration.choose import choose_predictions, choose_tiles
 from edgekit.calibration.session.manifest import IMAGES, Mode, Session, write_session
 from edgekit.calibration.session.prelabels import write_prelabels
@@ -15,7 +16,6 @@ from edgekit.calibration.session.run_tiles import RunTiles, TilePixels, read_run
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Image, Progress
 from edgekit.errors import CalibrationError, RunFolderError
-from edgekit.store.atomic import storage_error, write_atomic
 
 
 @dataclass(frozen=True)
