@@ -44,7 +44,7 @@ def main() -> None:
             verbose=0,
         )
         results.extend(prediction.to_coco_predictions(image_id=picture["id"]))
-    options.out.write_text(json.dumps(results))
+    options.out.write_text(json.dumps(results, default=float))  # sahi gives NumPy numbers
 
 
 if __name__ == "__main__":
