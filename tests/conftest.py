@@ -1,4 +1,4 @@
-"""Fixtures that all tests share."""
+"""Fixtures and settings that all tests share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):  # a change is judged by the same examples each time; new ones are searched for elsewhere
+    settings.load_profile("ci")
 
 ROOT = Path(__file__).resolve().parents[1]
 

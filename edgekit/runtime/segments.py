@@ -100,9 +100,11 @@ class SegmentWriter:
             ValueError: the columns do not adjoin or are of another height (a bug of the caller).
             StorageError: the disk is full, read-only or failing.
         """
+        written: list[Path] = []
+        if not columns.image.shape[1]:  # nothing to keep, and nothing that tells the direction
+            return written
         self._join(columns)
         rest = columns.image
-        written = []
         while rest.shape[1]:
             part, rest = _split(rest, self._segment_px - self._held_px, self._direction)
             self._parts.append(part)

@@ -98,5 +98,5 @@ def same_mask(one: MaskCrop, other: MaskCrop) -> bool:
 
 
 def left_to_right(instances: Instances) -> Instances:
-    """The order in which fruit leave the merge."""
-    return instances.select(np.lexsort((instances.boxes_xyxy[:, 1], instances.boxes_xyxy[:, 0])))
+    """By place, as fruit leave the merge; ties by the other corner, class and score, so that there is one order."""
+    return instances.select(np.lexsort((instances.scores, instances.labels, *instances.boxes_xyxy.T[::-1])))
