@@ -15,10 +15,10 @@ import cv2
 import numpy as np
 import psutil
 
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.panorama.segments import SegmentWriter
 from edgekit.runtime.rowmaker import Motion, SlidingCamera
-from edgekit.runtime.segments import SegmentWriter
 
 FIRST = 1000
 

@@ -20,8 +20,8 @@ from faults import Case, cases
 
 from edgekit.contracts import Columns
 from edgekit.labels import read_coco
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.rowmaker import PhotoRow, SlidingCamera, load_photo_row
 

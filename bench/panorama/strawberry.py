@@ -17,10 +17,10 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Frame
-from edgekit.runtime.displacement import CanopyDisplacement
-from edgekit.runtime.displacement_settings import DisplacementSettings
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.motion.displacement import CanopyDisplacement
+from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.sources import open_source
 
 JUMP_PX = 60.0

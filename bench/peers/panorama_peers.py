@@ -20,8 +20,8 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Frame
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.sources import open_source
 
 Result = tuple[float, np.ndarray | None]

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from edgekit.contracts import Columns
-from edgekit.runtime.segments import SegmentReader, SegmentWriter
+from edgekit.runtime.panorama.segments import SegmentReader, SegmentWriter
 from edgekit.runtime.sources.pictures import read_picture
 
 

@@ -10,8 +10,8 @@ import typer
 from edgekit.cli.group import BareGroup
 
 if TYPE_CHECKING:
-    from edgekit.runtime.mosaic_settings import Travel
-    from edgekit.runtime.panorama_folder import PanoramaJob, PanoramaSummary
+    from edgekit.runtime.mosaic.settings import Travel
+    from edgekit.runtime.panorama.folder import PanoramaJob, PanoramaSummary
 
 
 class _PanoramaGroup(BareGroup):
@@ -54,9 +54,9 @@ def build(
     from dataclasses import asdict
 
     from edgekit.cli.ui import print_json, progress
-    from edgekit.runtime.panorama_export import write_preview
-    from edgekit.runtime.panorama_folder import build_panorama
-    from edgekit.runtime.panorama_plot import check_plot, write_plot
+    from edgekit.runtime.panorama.export import write_preview
+    from edgekit.runtime.panorama.folder import build_panorama
+    from edgekit.runtime.panorama.plot import check_plot, write_plot
     from edgekit.runtime.sources import open_source
 
     if plot is not None:
@@ -82,7 +82,7 @@ def export(
     preview: Annotated[bool, typer.Option("--preview", help="FILE is a PNG of at most 4000 px width instead.")] = False,
 ) -> None:
     """Give out a panorama as one file."""
-    from edgekit.runtime.panorama_export import export_panorama, find_segments, write_preview
+    from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
     if preview:
@@ -96,7 +96,7 @@ def _job(config: Path | None, *, travel: str | None, band: tuple[float, float] |
     """The configured job with what the command line says otherwise."""
     from dataclasses import replace
 
-    from edgekit.runtime.panorama_folder import PanoramaJob
+    from edgekit.runtime.panorama.folder import PanoramaJob
     from edgekit.runtime.settings import RunSettings
     from edgekit.settings_file import read_settings
 

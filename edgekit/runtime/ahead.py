@@ -18,7 +18,7 @@ class _Stopped(Exception):  # noqa: N818 - not an error, and never leaves this m
     """Nobody wants more items."""
 
 
-def ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
+def ahead(items: Iterator[Item], depth: int) -> Generator[Item, None, None]:
     """The items in their order, up to `depth` of them made before they are asked for, in a thread of their own.
 
     What the iterator raises is raised here, after the items that came before it. Closing this generator ends the

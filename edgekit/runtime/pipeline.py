@@ -6,6 +6,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -150,13 +151,12 @@ class Pipeline:
         The rows are one stream, so that the model does not wait at the end of a row. A row is complete when the first
         result of a later one comes, since results keep their order.
         """
-        batches = ahead(self._batches(rows), BATCHES_AHEAD)
-        results = self._clock.each("infer", segment_all(batches, self._models))
         incomplete = deque(rows)
-        for batch, found in results:
-            while incomplete[0] is not batch.row:
-                self._settle(incomplete.popleft())
-            self._record(batch, found)
+        with closing(ahead(self._batches(rows), BATCHES_AHEAD)) as batches:  # its thread ends before the run does
+            for batch, found in self._clock.each("infer", segment_all(batches, self._models)):
+                while incomplete[0] is not batch.row:
+                    self._settle(incomplete.popleft())
+                self._record(batch, found)
         while incomplete:
             self._settle(incomplete.popleft())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgekit.atomic import write_atomic
 from edgekit.runtime.annotate import Row, annotated, encode_png
-from edgekit.runtime.segments import SegmentReader
+from edgekit.runtime.panorama.segments import SegmentReader
 from edgekit.store import MergedFruit, RunFolder, RunReader, StoredSource
 from edgekit.store.coco import coco_dataset, coco_results, to_json
 from edgekit.store.fruit_csv import fruit_csv

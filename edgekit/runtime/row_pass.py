@@ -13,8 +13,8 @@ import numpy.typing as npt
 from edgekit.contracts import Columns, FrameSource, Image, TileSpec
 from edgekit.errors import RunFolderError, SourceError
 from edgekit.runtime.orientation import mirror, rising
+from edgekit.runtime.panorama.segments import SegmentWriter
 from edgekit.runtime.row_source import panorama_columns
-from edgekit.runtime.segments import SegmentWriter
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.stage_clock import StageClock
@@ -22,7 +22,7 @@ from edgekit.store import PanoramaShape, StoredSource
 from edgekit.tiles import TileCutter
 
 if TYPE_CHECKING:
-    from edgekit.runtime.mosaic import StripMosaic
+    from edgekit.runtime.mosaic.mosaic import StripMosaic
 
 Tile = tuple[TileSpec, Image]
 
@@ -147,7 +147,9 @@ class RowPass:
         return tuple(remarks)
 
     def _built(self, source: FrameSource) -> Iterator[Columns]:
-        from edgekit.runtime.mosaic import StripMosaic  # brings SciPy along, which a finished panorama does not need
+        from edgekit.runtime.mosaic.mosaic import (
+            StripMosaic,  # brings SciPy along, which a finished panorama does not need
+        )
 
         mosaic = StripMosaic(self._settings.panorama)
         self.expected_frames = source.length

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from edgekit.contracts import Columns, Image
 from edgekit.errors import SourceError
-from edgekit.runtime.segments import INDEX_NAME, SegmentReader
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.sources.folder import natural_key
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, read_picture

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from edgekit.errors import SettingsError
-from edgekit.runtime.mosaic_settings import MosaicSettings
-from edgekit.runtime.segments import WIDEST_SEGMENT_PX
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.panorama.segments import WIDEST_SEGMENT_PX
 from edgekit.tiles import MergeSettings, TileSettings
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.contracts import Columns, Instances, MaskCrop, TileResult
 from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet
 from edgekit.masks import bounds_xyxy, iou
-from edgekit.runtime.segments import SegmentWriter
+from edgekit.runtime.panorama.segments import SegmentWriter
 from edgekit.store import MergedFruit, PanoramaShape, RunFolder, RunPlan, RunRecorder, SourcePlan
 from edgekit.tiles import TileSettings, plan_tiles
 

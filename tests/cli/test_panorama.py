@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from edgekit.cli.panorama import app
 from edgekit.errors import EdgekitError, RunFinishedError, RunFolderError, SettingsError
+from edgekit.runtime.panorama.segments import SegmentReader
 from edgekit.runtime.rowmaker import Motion, SlidingCamera
-from edgekit.runtime.segments import SegmentReader
 
 
 @pytest.fixture(scope="module")

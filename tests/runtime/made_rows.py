@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Columns, Frame
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.records import FrameRecord
 
 SIZE_WH = (320, 160)

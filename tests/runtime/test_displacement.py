@@ -13,8 +13,8 @@ from made_rows import SIZE_WH, Built, made_strip
 
 from edgekit.contracts import Displacement, DisplacementEstimator, Frame
 from edgekit.errors import SettingsError, SourceError
-from edgekit.runtime.displacement import CanopyDisplacement
-from edgekit.runtime.displacement_settings import DisplacementSettings
+from edgekit.runtime.motion.displacement import CanopyDisplacement
+from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.rowmaker import Blank, DepthLayer, Look, Motion, Posts, SlidingCamera, leaves
 from edgekit.runtime.sources import open_source
 

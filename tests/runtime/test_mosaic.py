@@ -11,9 +11,9 @@ from made_rows import SIZE_WH, Built, made_strip
 
 from edgekit.contracts import Frame, PanoramaBuilder
 from edgekit.errors import SettingsError
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_seam import seam_path
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.seam import seam_path
+from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera, Spell
 
 STRIP = made_strip(1600)

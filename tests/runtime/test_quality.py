@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from made_rows import SIZE_WH, made_strip
 
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
-from edgekit.runtime.quality import Quality, QualityWatch
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.panorama.quality import Quality, QualityWatch
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera
 
 STRIP = made_strip(2400)

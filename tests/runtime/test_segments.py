@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgekit.contracts import Columns
 from edgekit.errors import RunDamagedError, SettingsError
 from edgekit.runtime.orientation import rising, settled_x_px
-from edgekit.runtime.segments import INDEX_NAME, SegmentReader, SegmentWriter
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader, SegmentWriter
 
 
 def blocks(panorama: np.ndarray, widths: list[int], direction: int) -> list[Columns]:

@@ -10,7 +10,7 @@ from typing import Any
 from edgekit.calibration.session.tiles import SessionTile, tile_name
 from edgekit.contracts import Image
 from edgekit.errors import RunFolderError
-from edgekit.runtime.segments import SegmentReader
+from edgekit.runtime.panorama.segments import SegmentReader
 from edgekit.store import RunFolder, RunReader, StoredSource
 from edgekit.tiles import cut_tile
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Frame, Image
-from edgekit.runtime.resample import read_window
+from edgekit.runtime.mosaic.resample import read_window
 from edgekit.runtime.rowmaker.layers import Layer
 from edgekit.runtime.rowmaker.look import Lens, Look
 from edgekit.runtime.rowmaker.motion import Motion, camera_path

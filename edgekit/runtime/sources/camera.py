@@ -13,7 +13,7 @@ import numpy as np
 
 from edgekit.contracts import Image
 from edgekit.errors import MissingDependencyError, SettingsError
-from edgekit.runtime.mosaic_settings import Travel
+from edgekit.runtime.mosaic.settings import Travel
 from edgekit.runtime.sources.feed import Feed
 from edgekit.runtime.sources.framing import Framing, HeaderFraming, RawFraming
 from edgekit.runtime.sources.live import LiveSettings, LiveSource

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.fft
 
 from edgekit.contracts import FloatArray
-from edgekit.runtime.displacement_planes import Planes
+from edgekit.runtime.motion.planes import Planes
 
 _DEPTH = 0.3
 """A layer's displacements lie within this share of their middle: the plants of a strawberry row moved 41 to 83 px about

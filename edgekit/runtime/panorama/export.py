@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.atomic import atomic_path, write_atomic
 from edgekit.contracts import Image
 from edgekit.errors import RunFolderError, SettingsError, StorageError
-from edgekit.runtime.segments import INDEX_NAME, SegmentReader
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
 
 _TILE_PX = 256
 _PREVIEW_WIDTH_PX = 4000

@@ -11,11 +11,11 @@ from pathlib import Path
 from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, Frame, FrameSource, Progress
 from edgekit.errors import RunFinishedError, RunFolderError, SourceError
-from edgekit.runtime.mosaic import StripMosaic
-from edgekit.runtime.mosaic_settings import MosaicSettings
-from edgekit.runtime.quality import Quality, QualityWatch
+from edgekit.runtime.mosaic.mosaic import StripMosaic
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.panorama.quality import Quality, QualityWatch
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentIndex, SegmentWriter
 from edgekit.runtime.records import FrameRecord
-from edgekit.runtime.segments import INDEX_NAME, SegmentIndex, SegmentWriter
 
 SUMMARY_NAME = "panorama.json"
 OFFSETS_NAME = "offsets.csv"

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgekit.contracts import FloatArray
-from edgekit.runtime.displacement_coarse import CoarseShift
-from edgekit.runtime.displacement_planes import Planes
+from edgekit.runtime.motion.coarse import CoarseShift
+from edgekit.runtime.motion.planes import Planes
 
 Grey = npt.NDArray[np.uint8]
 

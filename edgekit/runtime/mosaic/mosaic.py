@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.contracts import Columns, DisplacementEstimator, Frame, Image
-from edgekit.runtime.displacement import CanopyDisplacement
-from edgekit.runtime.displacement_settings import DisplacementSettings
-from edgekit.runtime.mosaic_draw import Placed
-from edgekit.runtime.mosaic_settings import MosaicSettings
-from edgekit.runtime.mosaic_strips import StripWriter
-from edgekit.runtime.mosaic_track import DriftBound, Position, Track
+from edgekit.runtime.mosaic.draw import Placed
+from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.mosaic.strips import StripWriter
+from edgekit.runtime.mosaic.track import DriftBound, Position, Track
+from edgekit.runtime.motion.displacement import CanopyDisplacement
+from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.records import FrameRecord
 
 _DECIDE_SHARE = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from edgekit.contracts import Image
-from edgekit.runtime.resample import read_window
+from edgekit.runtime.mosaic.resample import read_window
 
 
 class Placed(NamedTuple):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.fft
 
 from edgekit.contracts import FloatArray, Image
-from edgekit.runtime.displacement_settings import DisplacementSettings
+from edgekit.runtime.motion.settings import DisplacementSettings
 
 _FINE_WIDTH_PX = 640
 """Blocks are matched at about this width."""

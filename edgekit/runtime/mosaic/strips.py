@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from edgekit.contracts import Columns
-from edgekit.runtime.mosaic_draw import Placed, draw
-from edgekit.runtime.mosaic_exposure import Exposure, exposed
-from edgekit.runtime.mosaic_seam import join
-from edgekit.runtime.mosaic_settings import MosaicSettings
+from edgekit.runtime.mosaic.draw import Placed, draw
+from edgekit.runtime.mosaic.exposure import Exposure, exposed
+from edgekit.runtime.mosaic.seam import join
+from edgekit.runtime.mosaic.settings import MosaicSettings
 
 
 class StripWriter:

@@ -9,11 +9,11 @@ import numpy as np
 
 from edgekit.contracts import Displacement, FloatArray, Frame
 from edgekit.errors import SourceError
-from edgekit.runtime.displacement_blocks import BlockMatches, match_blocks
-from edgekit.runtime.displacement_coarse import CoarseMatcher
-from edgekit.runtime.displacement_planes import PlaneMaker, Planes
-from edgekit.runtime.displacement_robust import agree
-from edgekit.runtime.displacement_settings import DisplacementSettings
+from edgekit.runtime.motion.blocks import BlockMatches, match_blocks
+from edgekit.runtime.motion.coarse import CoarseMatcher
+from edgekit.runtime.motion.planes import PlaneMaker, Planes
+from edgekit.runtime.motion.robust import agree
+from edgekit.runtime.motion.settings import DisplacementSettings
 
 _KEY_SHARE = 0.03
 """Share of the width after which the frame becomes the one that later frames are measured against. Measuring against a

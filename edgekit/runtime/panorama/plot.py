@@ -9,7 +9,7 @@ from pathlib import Path
 
 from edgekit.atomic import atomic_path
 from edgekit.errors import MissingDependencyError
-from edgekit.runtime.panorama_folder import OFFSETS_NAME
+from edgekit.runtime.panorama.folder import OFFSETS_NAME
 
 _COLOURS = {"placed": "tab:green", "bridged": "tab:red", "stopped": "tab:blue", "reversed": "tab:purple"}
 

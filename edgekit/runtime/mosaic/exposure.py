@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Image
-from edgekit.runtime.mosaic_draw import Placed
+from edgekit.runtime.mosaic.draw import Placed
 
 _STEP = 0.08
 """Relative change of brightness between two frames that is a step of the exposure. Below it the content may have

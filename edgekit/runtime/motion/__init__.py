@@ -1,0 +1,1 @@
+"""How far the camera moved between two frames, measured where the fruit hangs."""

@@ -1,0 +1,1 @@
+"""The panorama on disk: segments, its folder, its quality report and its export."""
