@@ -1,18 +1,17 @@
 """How many steps the fixed point of NMS takes, on real tiles and on uniform ones.
 
-    python bench/export/nms_steps.py --images FOLDER [--tiles 20]
+    python bench/export/nms_steps.py mask_rcnn --images FOLDER [--tiles 20] [--json F]
 
 Printed for the proposals (five levels) and for the detections: the steps until nothing changes, least, median, most.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+import json
 
 import numpy as np
 import torch
-from rcnn_graphs import Case, Tiles, real_tiles, recipe_of, special_tiles
+from rcnn_graphs import Tiles, case_of, parser_of, real_tiles, special_tiles
 from torch import nn
 
 from edgekit.export.graphs.boxes import pairwise_iou
@@ -44,18 +43,16 @@ class CountingSuppressor(nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--tiles", type=int, default=20)
-    parser.add_argument("--recipe", default="mask_rcnn")
-    parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    case = Case(recipe_of(args.recipe), 0, args.threads)
+    case = case_of(args)
     graph = static_graph(case.model(), case.recipe, target="tensorrt")
     size = case.recipe.tile_size_px
     groups: dict[str, Tiles] = {"real": real_tiles(args.images, args.tiles, size)}
     groups |= dict(zip(("black", "white", "noise"), special_tiles(size)[:, None], strict=True))
+    report: dict[str, dict[str, list[int]]] = {}
     for name, tiles in groups.items():
         for stage in (graph.proposals, graph.detections):
             stage.suppressor = CountingSuppressor(stage.suppressor.iou)
@@ -64,7 +61,10 @@ def main() -> None:
                 graph(torch.from_numpy(tile[None]))
         for label, stage in (("proposals", graph.proposals), ("detections", graph.detections)):
             steps = sorted(stage.suppressor.steps)
+            report.setdefault(name, {})[label] = [steps[0], int(np.median(steps)), steps[-1]]
             print(f"{name:6} {label:11} {steps[0]:4} {int(np.median(steps)):4} {steps[-1]:4}", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""What the R-CNN benchmarks share: a lively untrained model, its graph under ONNX Runtime, real tiles."""
+"""What the R-CNN benchmarks share: arguments, a lively untrained model, its graph under ONNX Runtime, real tiles."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +23,7 @@ from edgekit.export.rcnn import build, eager_model
 from edgekit.export.recipe import Recipe, Target, find_recipe, read_recipe
 
 Tiles = npt.NDArray[np.uint8]
+SUFFIXES = (".jpg", ".jpeg", ".png")
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,48 @@ class Case:
             return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
+def parser_of(doc: str) -> argparse.ArgumentParser:
+    """The arguments that all R-CNN benchmarks take; `case_of` makes a case of them."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", choices=("mask_rcnn", "ms_rcnn", "mask_rcnn_sw"))
+    parser.add_argument("--images", type=Path, nargs="+", required=True, help="folders of real pictures")
+    parser.add_argument("--inner", type=int, help="inner size instead of the recipe's")
+    parser.add_argument("--proposals", type=int)
+    parser.add_argument("--max-detections", type=int)
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--precision", choices=("fp32", "fp16", "int8"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    return parser
+
+
+def case_of(args: argparse.Namespace) -> Case:
+    """The recipe that ships, with what the arguments change."""
+    recipe = recipe_of(
+        args.recipe,
+        inner_size_px=args.inner,
+        proposals=args.proposals,
+        max_detections=args.max_detections,
+        batch=args.batch,
+        precision=args.precision,
+    )
+    return Case(recipe, args.seed, args.threads)
+
+
 def recipe_of(name: str, **changes: Any) -> Recipe:
     """The recipe that ships, with some values changed where they are not None."""
     recipe = read_recipe(find_recipe(name))
     return replace(recipe, **{key: value for key, value in changes.items() if value is not None})
 
 
-def real_tiles(folder: Path, number: int, size_px: int) -> Tiles:
-    """Tiles evenly chosen from a folder of pictures, cut to size from their middle: uint8, N x S x S x 3, RGB."""
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".jpg", ".jpeg", ".png"))
-    step = max(1, len(files) // number)
+def real_tiles(folders: Sequence[Path], number: int, size_px: int) -> Tiles:
+    """The middles of pictures, evenly chosen from those that are large enough: uint8, N x S x S x 3, RGB."""
+    files = sorted(path for folder in folders for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    pictures = [picture for picture in map(cv2.imread, map(str, files)) if min(picture.shape[:2]) >= size_px]
     tiles = []
-    for path in files[::step][:number]:
-        picture = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    for index in np.linspace(0, len(pictures) - 1, min(number, len(pictures))).round().astype(int):
+        picture = cv2.cvtColor(pictures[index], cv2.COLOR_BGR2RGB)
         top, left = ((side - size_px) // 2 for side in picture.shape[:2])
         tiles.append(picture[top : top + size_px, left : left + size_px])
     return np.stack(tiles)

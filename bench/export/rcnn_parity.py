@@ -1,6 +1,9 @@
 """Exported R-CNN graphs against torchvision's own forward, detection by detection.
 
-    python bench/export/rcnn_parity.py mask_rcnn --images FOLDER [--tiles 50] [--batch 4] [--precision fp16] [--json F]
+    python bench/export/rcnn_parity.py mask_rcnn --images FOLDER [--tiles 50] [--batch 4] [--precision fp16]
+        [--target tensorrt] [--cache FOLDER] [--json F]
+
+torchvision's answers are kept in `--cache`, so that batches, precisions and targets are compared with the same ones.
 
 The model is untrained and made lively (edgekit/export/models/lively.py). Detections are matched by mask IoU; exempt,
 and counted, are scores within 1e-4 of the floor and rows at the cut to K. Black, white and noise tiles come last and
@@ -9,14 +12,14 @@ are reported apart: on a uniform tile thousands of anchors tie, and which of the
 
 from __future__ import annotations
 
-import argparse
+import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from rcnn_graphs import Case, Tiles, real_tiles, recipe_of, special_tiles
+from rcnn_graphs import Case, Tiles, case_of, parser_of, real_tiles, special_tiles
 from torchvision.models.detection import MaskRCNN
 
 from edgekit.contracts import Instances, MaskCrop, ModelInfo, TileResult
@@ -51,31 +54,65 @@ class Figures:
 
 
 def main() -> None:
-    args = arguments()
-    recipe = recipe_of(
-        args.recipe, inner_size_px=args.inner, batch=args.batch, proposals=args.proposals, precision=args.precision
-    )
-    case = Case(recipe, args.seed, args.threads)
+    parser = parser_of(__doc__)
+    parser.add_argument("--tiles", type=int, default=50)
+    parser.add_argument("--target", choices=("cpu", "tensorrt"), default="cpu")
+    parser.add_argument("--cache", type=Path)
+    args = parser.parse_args()
+    case = case_of(args)
+    recipe = case.recipe
     torch.set_num_threads(args.threads)
-    model, graph = case.model(), case.graph(args.target)
+    reference = Reference(case, args.cache)
+    graph = case.graph(args.target)
     info = ModelInfo.from_metadata({entry.key: entry.value for entry in graph.metadata_props})
     session = case.session(graph)
+    del graph
     report = {"recipe": asdict(recipe), "target": args.target, "seed": args.seed}
     groups = {"real": real_tiles(args.images, args.tiles, recipe.tile_size_px)}
     special = special_tiles(recipe.tile_size_px)[:, None]
     groups |= dict(zip(("black", "white", "noise"), special, strict=True))
     for name, tiles in groups.items():
-        figures = measure(model, session, tiles, info)
+        figures = measure(reference, session, tiles, info)
         report[name] = asdict(figures)
         print(f"{args.recipe} {args.target} {recipe.precision} batch {recipe.batch}, {name}: {figures}", flush=True)
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1))
+        if args.json:
+            args.json.write_text(json.dumps(report, indent=1))
 
 
-def measure(model: MaskRCNN, session, tiles: Tiles, info: ModelInfo) -> Figures:  # noqa: ANN001
+class Reference:
+    """torchvision's rows, from a folder where they were worked out before."""
+
+    def __init__(self, case: Case, folder: Path | None) -> None:
+        self.case = case
+        self.folder = folder
+        self._model: MaskRCNN | None = None
+
+    def rows(self, tile: Tiles) -> ReferenceRows:
+        path = self._path(tile)
+        if path is not None and path.exists():
+            with np.load(path) as held:
+                planes = np.unpackbits(held["planes"], axis=-1).astype(np.bool_)
+                return ReferenceRows(held["boxes"], held["scores"], held["labels"], held["masks"], planes)
+        if self._model is None:
+            self._model = self.case.model()
+        rows = reference_rows(self._model, tile)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            columns = {name: getattr(rows, name) for name in ("boxes", "scores", "labels", "masks")}
+            np.savez_compressed(path, planes=np.packbits(rows.planes, axis=-1), **columns)
+        return rows
+
+    def _path(self, tile: Tiles) -> Path | None:
+        if self.folder is None:
+            return None
+        settings = repr(replace(self.case.recipe, batch=1, precision="fp32")) + str(self.case.seed)
+        return self.folder / f"{hashlib.sha256(settings.encode() + tile.tobytes()).hexdigest()[:24]}.npz"
+
+
+def measure(reference: Reference, session, tiles: Tiles, info: ModelInfo) -> Figures:  # noqa: ANN001
     """Run both on the same tiles; the last batch is filled up with black."""
     outputs = run(session, tiles, info.batch)
-    references = [reference_rows(model, tile) for tile in tiles]
+    references = [reference.rows(tile) for tile in tiles]
     theirs = [result_of(rows) for rows in references]
     ours = [decode_rows(outputs, index, info) for index in range(len(tiles))]
     report = compare(theirs, ours, info=info, threshold=0.5)
@@ -114,22 +151,6 @@ def logit_deviation(references: list[ReferenceRows]) -> float | None:
     values = np.concatenate([rows.masks.ravel() for rows in references]).astype(np.float64)
     values = values[(values > 0) & (values < 1)]
     return float(np.log(values / (1 - values)).std()) if len(values) else None
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recipe", choices=("mask_rcnn", "ms_rcnn", "mask_rcnn_sw"))
-    parser.add_argument("--images", type=Path, required=True)
-    parser.add_argument("--tiles", type=int, default=50)
-    parser.add_argument("--batch", type=int)
-    parser.add_argument("--inner", type=int)
-    parser.add_argument("--proposals", type=int)
-    parser.add_argument("--precision", choices=("fp32", "fp16"))
-    parser.add_argument("--target", choices=("cpu", "tensorrt"), default="cpu")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

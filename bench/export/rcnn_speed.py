@@ -9,7 +9,6 @@ printed, since masks are a good part of the time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from rcnn_graphs import Case, Tiles, real_tiles, recipe_of
+from rcnn_graphs import Case, Tiles, case_of, parser_of, real_tiles
 from torchvision.models.detection import MaskRCNN
 
 Run = Callable[[Tiles], object]
@@ -26,10 +25,14 @@ OURS = "edgekit"
 
 
 def main() -> None:
-    args = arguments()
+    parser = parser_of(__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: on a machine that is not idle")
+    parser.add_argument("--without-peer-export", action="store_true")
+    args = parser.parse_args()
     torch.set_num_threads(args.threads)
     clock = time.process_time if args.clock == "cpu" else time.perf_counter
-    case = Case(recipe_of(args.recipe, inner_size_px=args.inner, proposals=args.proposals), args.seed, args.threads)
+    case = case_of(args)
     model = case.model()
     session = case.session(case.graph("cpu"))
     contenders: dict[str, Run] = {
@@ -79,21 +82,6 @@ def peer_export(model: MaskRCNN, case: Case, folder: Path) -> Run:
         return session.run(None, {"image": image})
 
     return run
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recipe", choices=("mask_rcnn", "ms_rcnn", "mask_rcnn_sw"))
-    parser.add_argument("--images", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--inner", type=int)
-    parser.add_argument("--proposals", type=int)
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: on a machine that is not idle")
-    parser.add_argument("--without-peer-export", action="store_true")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":
