@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgekit.bench.device.readings import DeviceProbe, DeviceSummary, Watch, watching
+from edgekit.bench.device.readings import DeviceSummary, Watch, watching
 from edgekit.bench.latency.measure import Timed, measure
 from edgekit.bench.latency.roofline import measure_roofline, place
 from edgekit.bench.latency.samples import summarise
@@ -23,6 +23,7 @@ from edgekit.bench.latency.trolley import trolley_speed
 from edgekit.bench.model.onnx_macs import graph_cost
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import Segmenter
+from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
 
 FIRST_CALLS = 10

@@ -12,10 +12,10 @@ from typing import Any
 from edgekit.bench.accuracy.objects import Predictions, Truth, predictions_from_instances, truth_from_labels
 from edgekit.bench.accuracy_section import accuracy_section, labels_section
 from edgekit.bench.cost import Json, latency_and_device, model_section, pipeline_section, roofline_section
-from edgekit.bench.device.choose import choose_probe
 from edgekit.bench.predict import predict_pictures, sample_tiles
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import Progress, Segmenter
+from edgekit.device.choose import choose_probe
 from edgekit.environment import read_environment
 from edgekit.errors import EdgekitError, MeasurementError
 from edgekit.labels import LabelSet, match_classes

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from edgekit.bench.device.energy import energy_j
-from edgekit.bench.device.host import HostProbe, RaplMeter
-from edgekit.bench.device.jetson import (
+from edgekit.bench.device.readings import summarise_readings, watching
+from edgekit.device.host import HostProbe, RaplMeter
+from edgekit.device.jetson import (
     JetsonProbe,
     board_power_w,
     parse_nvpmodel,
@@ -21,9 +22,9 @@ from edgekit.bench.device.jetson import (
     read_throttling,
     tegrastats_reading,
 )
-from edgekit.bench.device.nvml import NvmlProbe
-from edgekit.bench.device.readings import Reading, summarise_readings, watching
-from edgekit.bench.device.tegrastats import parse_tegrastats
+from edgekit.device.nvml import NvmlProbe
+from edgekit.device.reading import Reading
+from edgekit.device.tegrastats import parse_tegrastats
 from edgekit.environment import parse_l4t, read_environment
 from edgekit.errors import ProviderError
 

@@ -18,7 +18,6 @@ from edgekit.bench.accuracy_section import accuracy_section
 from edgekit.bench.advice import advise
 from edgekit.bench.compare import compare
 from edgekit.bench.cost import latency_and_device
-from edgekit.bench.device.readings import Reading
 from edgekit.bench.latency.measure import MeasureSettings
 from edgekit.bench.paper import table_1, table_2
 from edgekit.bench.predict import predict_pictures, sample_tiles
@@ -27,6 +26,7 @@ from edgekit.bench.report.markdown import markdown_report
 from edgekit.bench.run import ModelRun, check_document, document
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import Instances, TileResult
+from edgekit.device.reading import Reading
 from edgekit.errors import LabelsError, MeasurementError, SettingsError
 from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, write_coco
 from edgekit.masks import encode

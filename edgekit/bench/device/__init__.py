@@ -1,1 +1,1 @@
-"""What the device spends: power, energy, memory, temperature, clocks, throttling."""
+"""What a piece of work costs the device: energy, memory, heat."""

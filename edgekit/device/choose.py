@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from edgekit.bench.device.host import HostProbe
-from edgekit.bench.device.jetson import JetsonProbe
-from edgekit.bench.device.nvml import NvmlProbe
-from edgekit.bench.device.readings import DeviceProbe
+from edgekit.device.host import HostProbe
+from edgekit.device.jetson import JetsonProbe
+from edgekit.device.nvml import NvmlProbe
+from edgekit.device.reading import DeviceProbe
 from edgekit.environment import Environment
 from edgekit.errors import EdgekitError
 

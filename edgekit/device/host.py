@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from edgekit.bench.device.readings import Reading
+from edgekit.device.reading import Reading
 
 RAPL = Path("/sys/class/powercap")
 THERMAL_NAMES = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "soc_thermal")

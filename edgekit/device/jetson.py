@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from edgekit.bench.device.readings import Reading
-from edgekit.bench.device.tegrastats import INPUT_RAILS, SUMMED_RAILS, TegraLine, parse_tegrastats
+from edgekit.device.reading import Reading
+from edgekit.device.tegrastats import INPUT_RAILS, SUMMED_RAILS, TegraLine, parse_tegrastats
 
 _MODE = re.compile(r"NV Power Mode:\s*(\S+)")
 _ZONES = ("gpu-thermal", "gpu-therm", "GPU-therm", "tj-thermal", "CPU-therm", "cpu-thermal")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from edgekit.bench.device.readings import Reading
+from edgekit.device.reading import Reading
 from edgekit.errors import MissingDependencyError, ProviderError
 
 Value = TypeVar("Value")
