@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,9 +14,10 @@ import numpy as np
 
 from edgekit.contracts import Instances, ResultFlag, TileSpec
 from edgekit.errors import RunDamagedError
+from edgekit.store.count_rule import CountRule, season_from_json
 from edgekit.store.database import open_reader, translated
 from edgekit.store.mask_columns import from_columns
-from edgekit.store.records import MergedFruit, RunPlan, SourcePlan, StoredRun, StoredSource, StoredTile
+from edgekit.store.records import MergedFruit, RunPlan, Sitting, SourcePlan, StoredRun, StoredSource, StoredTile
 
 Row = tuple[Any, ...]
 """A row of a query's answer; its types are those of `schema.sql`."""
@@ -70,22 +72,25 @@ class RunReader:
 
     def run_or_none(self) -> StoredRun | None:
         """The run; None where none was written down yet."""
-        rows = self._ask("SELECT id, model, model_id, settings, threshold, threshold_from, edgekit, state FROM runs")
+        rows = self._ask(
+            "SELECT id, model, model_id, settings, threshold, threshold_from, season, edgekit, state FROM runs"
+        )
         if not rows:
             return None
-        run_id, model, model_id, settings, threshold, threshold_from, edgekit, state = rows[0]
+        run_id, model, model_id, settings, threshold, threshold_from, season, edgekit, state = rows[0]
         named = self._ask("SELECT path, kind, fingerprint FROM sources WHERE run_id = ? ORDER BY number", run_id)
         sources = tuple(SourcePlan(*row) for row in named)
-        plan = RunPlan(json.loads(model), model_id, json.loads(settings), threshold, threshold_from, sources)
+        used = None if season is None else season_from_json(json.loads(season))
+        plan = RunPlan(json.loads(model), model_id, json.loads(settings), threshold, threshold_from, sources, used)
         return StoredRun(run_id, plan, edgekit, state == "finished")
 
     def sources(self) -> list[StoredSource]:
         """The sources in their order on the command line."""
-        return [StoredSource(*row) for row in self._ask(f"{_SELECT_SOURCE} ORDER BY number")]
+        return [_source(row) for row in self._ask(f"{_SELECT_SOURCE} ORDER BY number")]
 
     def source(self, source_id: int) -> StoredSource:
         """One source."""
-        return StoredSource(*self._ask(f"{_SELECT_SOURCE} WHERE id = ?", source_id)[0])
+        return _source(self._ask(f"{_SELECT_SOURCE} WHERE id = ?", source_id)[0])
 
     def tile_specs(self, source_id: int) -> list[TileSpec]:
         """Where the stored tiles of a source lie, in the order of cutting."""
@@ -106,27 +111,28 @@ class RunReader:
                 found = [row[6:] for row in group if row[6] is not None]
                 yield StoredTile(TileSpec(*head[:4]), _instances(found), head[4], ResultFlag(head[5]))
 
-    def fruit(self, source_id: int, *, threshold: float = 0.0) -> MergedFruit:
-        """The merged fruit of a source with a score at or above a threshold, left to right."""
+    def fruit(self, source_id: int, *, threshold: float | CountRule = 0.0) -> MergedFruit:
+        """The merged fruit of a source that count at a threshold or by a rule, left to right."""
+        passes, values = self._passes(source_id, threshold)
         columns = "score, label, x0_px, y0_px, x1_px, y1_px, mask_x_px, mask_y_px, mask_width_px, mask_height_px, rle"
         rows = self._ask(
-            f"SELECT {columns}, cut, pieces FROM fruit WHERE source_id = ? AND score >= ? ORDER BY number",
+            f"SELECT {columns}, cut, pieces FROM fruit WHERE source_id = ? AND {passes} ORDER BY number",
             source_id,
-            _as_score(threshold),
+            *values,
         )
         cut, pieces = tuple(bool(row[11]) for row in rows), tuple(row[12] for row in rows)
         return MergedFruit(_instances([row[:11] for row in rows]), cut, pieces)
 
-    def count_fruit(self, source_id: int, threshold: float) -> int:
-        """Number of merged fruit of a source with a score at or above a threshold."""
-        return self._number(
-            "SELECT count(*) FROM fruit WHERE source_id = ? AND score >= ?", source_id, _as_score(threshold)
-        )
+    def count_fruit(self, source_id: int, threshold: float | CountRule) -> int:
+        """Number of merged fruit of a source that count at a threshold or by a rule."""
+        passes, values = self._passes(source_id, threshold)
+        return self._number(f"SELECT count(*) FROM fruit WHERE source_id = ? AND {passes}", source_id, *values)
 
-    def count_by_label(self, source_id: int, threshold: float) -> dict[int, int]:
+    def count_by_label(self, source_id: int, threshold: float | CountRule) -> dict[int, int]:
         """The same number for each class index that occurs."""
-        statement = "SELECT label, count(*) FROM fruit WHERE source_id = ? AND score >= ? GROUP BY label ORDER BY label"
-        return dict(self._ask(statement, source_id, _as_score(threshold)))
+        passes, values = self._passes(source_id, threshold)
+        statement = f"SELECT label, count(*) FROM fruit WHERE source_id = ? AND {passes} GROUP BY label ORDER BY label"
+        return dict(self._ask(statement, source_id, *values))
 
     def count_tiles(self, source_id: int | None = None) -> int:
         """Number of stored tiles, of one source or of all."""
@@ -150,6 +156,16 @@ class RunReader:
         """What happened, in order."""
         return [Event(*row) for row in self._ask("SELECT kind, message, source_id FROM events ORDER BY id")]
 
+    def _passes(self, source_id: int, threshold: float | CountRule) -> tuple[str, tuple[float, ...]]:
+        rule = threshold if isinstance(threshold, CountRule) else CountRule(threshold)
+        return rule.condition(self.source(source_id).height_px)
+
+    def last_sitting(self, run_id: int) -> Sitting | None:
+        """The process that wrote a live run last; None where it was no live run."""
+        statement = "SELECT boot_id, alive_s, alive_at, ended FROM sittings WHERE run_id = ? ORDER BY id DESC LIMIT 1"
+        rows = self._ask(statement, run_id)
+        return Sitting(rows[0][0], rows[0][1], rows[0][2], bool(rows[0][3])) if rows else None
+
     def _ask(self, statement: str, *values: object) -> list[Row]:
         with translated(self._path):
             rows: list[Row] = self._connection.execute(statement, values).fetchall()
@@ -160,12 +176,14 @@ class RunReader:
         return value
 
 
-_SELECT_SOURCE = "SELECT id, number, path, kind, state, frames, width_px, height_px, segments FROM sources"
+_SELECT_SOURCE = (
+    "SELECT id, number, path, kind, state, frames, width_px, height_px, segments, row, side, opened_by, opened_at,"
+    " pictures FROM sources"
+)
 
 
-def _as_score(threshold: float) -> float:
-    """A threshold as near to the number as a float32 score can be: a score of 0.7 passes a threshold of 0.7."""
-    return float(np.float32(threshold))
+def _source(row: Row) -> StoredSource:
+    return replace(StoredSource(*row), pictures=bool(row[13]))
 
 
 def _instances(rows: list[Row]) -> Instances:

@@ -12,10 +12,11 @@ from pathlib import Path
 from edgekit import __version__
 from edgekit.contracts import Instances, TileResult, TileSpec
 from edgekit.errors import RunFolderError
+from edgekit.store.count_rule import season_as_json
 from edgekit.store.database import open_writer, savepoint, translated
 from edgekit.store.mask_columns import to_columns
 from edgekit.store.reader import RunReader
-from edgekit.store.records import MergedFruit, PanoramaShape, RunPlan
+from edgekit.store.records import LiveRowPlan, MergedFruit, PanoramaShape, RunPlan, Sitting
 
 COMMIT_EVERY_S = 0.5
 """Longest time that finished tiles wait for their commit, and so the most work that a kill or a power cut can cost.
@@ -53,7 +54,7 @@ class RunRecorder:
         if stored is None:
             return self._insert_plan(plan)
         differences = plan.differences(stored.plan)
-        if differences and not self.reader.count_tiles():
+        if differences and not self.reader.count_tiles() and not self._has_live_rows():
             self._forget()
             return self._insert_plan(plan)
         if differences:
@@ -61,6 +62,52 @@ class RunRecorder:
             raise RunFolderError(f"{self._path.parent} holds another run: {'; '.join(differences)}", mend=mend)
         self.event(stored.id, "resumed", f"by edgekit {__version__}")
         return stored.id
+
+    def open_row(self, run_id: int, plan: LiveRowPlan) -> tuple[int, int]:
+        """A live row begins: write it down, committed; return its id and its number."""
+        statement = (
+            "INSERT INTO sources (run_id, number, path, kind, fingerprint, state, row, side, opened_by, opened_at)"
+            " VALUES (?, ?, ?, 'live', '', 'open', ?, ?, ?, ?)"
+        )
+        with self._gathered():
+            number = len(self.reader.sources())
+            values = (f"{plan.row} {plan.side}", plan.row, plan.side, plan.opened_by, _now())
+            cursor = self._connection.execute(statement, (run_id, number, *values))
+        self.commit()
+        return cursor.lastrowid or 0, number
+
+    def end_row(self, source_id: int, shape: PanoramaShape) -> None:
+        """A live row is over and its panorama on the disk: note its shape; its tiles may still wait."""
+        end = "UPDATE sources SET state = 'waiting', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"
+        with self._gathered():
+            self._connection.execute(end, (shape.frames, *shape.size_wh, shape.segments, source_id))
+
+    def drop_pictures(self, source_id: int) -> None:
+        """The pictures of a row's panorama are not kept, or not all of them; committed when this returns."""
+        with self._gathered():
+            self._connection.execute("UPDATE sources SET pictures = 0 WHERE id = ?", (source_id,))
+        self.commit()
+
+    def sit_down(self, run_id: int, sitting: Sitting) -> int:
+        """A process begins to write a live run; return the id of its sitting."""
+        statement = "INSERT INTO sittings (run_id, boot_id, alive_s, alive_at, ended) VALUES (?, ?, ?, ?, ?)"
+        values = (sitting.boot_id, sitting.alive_s, sitting.alive_at, int(sitting.ended))
+        with self._gathered():
+            cursor = self._connection.execute(statement, (run_id, *values))
+        self.commit()
+        return cursor.lastrowid or 0
+
+    def still_sitting(self, sitting_id: int, sitting: Sitting) -> None:
+        """The process works, or ends in an orderly way; committed with what comes next."""
+        statement = "UPDATE sittings SET alive_s = ?, alive_at = ?, ended = ? WHERE id = ?"
+        with self._gathered():
+            self._connection.execute(statement, (sitting.alive_s, sitting.alive_at, int(sitting.ended), sitting_id))
+
+    def rollback(self) -> None:
+        """Give up what was added since the last commit, for instance to add it again when the disk is well."""
+        with translated(self._path):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def add_tiles(self, source_id: int, tiles: Iterable[tuple[TileSpec, TileResult]]) -> None:
         """Store a batch of results, all or none; it is committed with the next `commit_if_due` that is due."""
@@ -142,15 +189,20 @@ class RunRecorder:
             for table in ("events", "fruit", "sources", "runs"):
                 self._connection.execute(f"DELETE FROM {table}")
 
+    def _has_live_rows(self) -> bool:
+        """Their panoramas lie on the disk, even where no tile is stored yet."""
+        return any(source.kind == "live" for source in self.reader.sources())
+
     def _insert_plan(self, plan: RunPlan) -> int:
         values = (__version__, _now(), json.dumps(plan.model), plan.model_id, json.dumps(plan.settings))
+        season = None if plan.season is None else json.dumps(season_as_json(plan.season))
         insert_run = (
-            "INSERT INTO runs (edgekit, started_at, model, model_id, settings, threshold, threshold_from)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO runs (edgekit, started_at, model, model_id, settings, threshold, threshold_from, season)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         )
         insert_source = "INSERT INTO sources (run_id, number, path, kind, fingerprint) VALUES (?, ?, ?, ?, ?)"
         with self._gathered():
-            cursor = self._connection.execute(insert_run, (*values, plan.threshold, plan.threshold_from))
+            cursor = self._connection.execute(insert_run, (*values, plan.threshold, plan.threshold_from, season))
             run_id = cursor.lastrowid or 0
             self._connection.executemany(
                 insert_source,

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from edgekit.contracts import Instances, ResultFlag, TileSpec
+from edgekit.store.count_rule import CountRule, Season
 
-SourceKind = Literal["frames", "panorama"]
-SourceState = Literal["waiting", "cut", "merged", "failed"]
-"""waiting: tiles are missing; cut: every tile is stored; merged: its fruit is stored; failed: it cannot be read."""
+SourceKind = Literal["frames", "panorama", "live"]
+SourceState = Literal["open", "waiting", "cut", "merged", "failed"]
+"""open: a live row that still grows; waiting: tiles are missing; cut: every tile is stored; merged: its fruit is
+stored; failed: it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,16 @@ class SourcePlan:
     kind: SourceKind
     fingerprint: str
     """Tells whether its files changed since."""
+
+
+@dataclass(frozen=True)
+class LiveRowPlan:
+    """A row that begins in front of a camera."""
+
+    row: str
+    side: str
+    opened_by: str
+    """marker, command or movement."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,13 @@ class RunPlan:
     threshold: float
     threshold_from: str
     sources: tuple[SourcePlan, ...]
+    season: Season | None = None
+    """What a season's profile gave beside the threshold; None where none was used."""
+
+    @property
+    def rule(self) -> CountRule:
+        """From which confidence on a fruit counts."""
+        return CountRule(self.threshold, self.season.bands if self.season else ())
 
     def differences(self, stored: RunPlan) -> list[str]:
         """What this plan has otherwise than the stored one, in words; empty where the run may be resumed."""
@@ -47,6 +66,8 @@ class RunPlan:
         found += _source_differences(self.sources, stored.sources)
         if self.threshold != stored.threshold:
             found.append(f"the threshold is {self.threshold:g}, it was {stored.threshold:g}")
+        elif self.rule != stored.rule:
+            found.append("the thresholds by height are others")
         keys = sorted(self.settings.keys() | stored.settings.keys())
         changed = [key for key in keys if self.settings.get(key) != stored.settings.get(key)]
         found += [f"{key} is {self.settings.get(key)}, it was {stored.settings.get(key)}" for key in changed]
@@ -89,6 +110,14 @@ class StoredSource:
     width_px: int | None
     height_px: int | None
     segments: int | None
+    row: str | None = None
+    """Name of a live row; the fields from here on are None where the source is another."""
+    side: str | None = None
+    opened_by: str | None = None
+    opened_at: str | None = None
+    """By the wall clock, a label."""
+    pictures: bool = True
+    """False where its panorama's pictures were not kept, for want of space."""
 
     @property
     def size_wh(self) -> tuple[int, int]:
@@ -122,11 +151,26 @@ class MergedFruit:
         return len(self.instances)
 
 
+@dataclass(frozen=True)
+class Sitting:
+    """The process that wrote a run last."""
+
+    boot_id: str
+    alive_s: float
+    """Monotonic seconds, comparable within one boot_id, at which it was last known to work."""
+    alive_at: str
+    """The same moment by the wall clock, ISO 8601: a label."""
+    ended: bool
+    """True where it ended in an orderly way."""
+
+
 def _model_name(model: dict[str, Any]) -> str:
     return f"{model.get('file', '?')} ({model.get('model', '?')}, id {str(model.get('model_id', '?'))[:12]})"
 
 
 def _source_differences(wanted: tuple[SourcePlan, ...], stored: tuple[SourcePlan, ...]) -> list[str]:
+    if not wanted and all(source.kind == "live" for source in stored):
+        return []  # rows of a live run come as they come
     names, stored_names = [source.path for source in wanted], [source.path for source in stored]
     if names != stored_names:
         return [f"the sources are {', '.join(names)}; they were {', '.join(stored_names)}"]

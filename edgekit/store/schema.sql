@@ -1,4 +1,4 @@
--- The run database, schema version 1. Everything that a run knows lies here; the files beside it are written from it.
+-- The run database, schema version 2. Everything that a run knows lies here; the files beside it are written from it.
 -- Lengths are pixels, times that matter are durations; wall clock times (ISO 8601, UTC) are labels and may be wrong.
 -- A mask is COCO's compressed run lengths (text) of its own small frame of mask_width_px x mask_height_px, and the place
 -- of that frame: on a long panorama it costs what its own size costs.
@@ -13,23 +13,41 @@ CREATE TABLE runs (
     settings        TEXT NOT NULL,      -- JSON: tiles, merging, panorama
     threshold       REAL NOT NULL CHECK (threshold BETWEEN 0 AND 1),
     threshold_from  TEXT NOT NULL,
+    season          TEXT,               -- JSON: name, thresholds by height, confidences; null without a season's profile
     state           TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'finished'))
 ) STRICT;
 
--- A source is one row of the greenhouse: a video, a folder of frames, or a finished panorama.
+-- A source is one row of the greenhouse: a video, a folder of frames, a finished panorama, or what a camera saw while the
+-- trolley rode along it (live).
 CREATE TABLE sources (
     id          INTEGER PRIMARY KEY,
     run_id      INTEGER NOT NULL REFERENCES runs (id),
-    number      INTEGER NOT NULL,       -- place on the command line, from 0
-    path        TEXT NOT NULL,
-    kind        TEXT NOT NULL CHECK (kind IN ('frames', 'panorama')),
+    number      INTEGER NOT NULL,       -- place on the command line, or order of opening, from 0
+    path        TEXT NOT NULL,          -- of a live row: its name and side
+    kind        TEXT NOT NULL CHECK (kind IN ('frames', 'panorama', 'live')),
     fingerprint TEXT NOT NULL,          -- names, sizes and times of its files: tells whether it changed
-    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'cut', 'merged', 'failed')),
-    frames      INTEGER,                -- these four are known once every tile is cut
+    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('open', 'waiting', 'cut', 'merged', 'failed')),
+    frames      INTEGER,                -- these four are known once every tile is cut (live: once the row is closed)
     width_px    INTEGER,
     height_px   INTEGER,
     segments    INTEGER,
+    row         TEXT,                   -- live only: its name
+    side        TEXT,                   -- live only: left or right, as one looks ahead
+    opened_by   TEXT,                   -- live only: marker, command, movement
+    opened_at   TEXT,                   -- live only: wall clock, a label; the order is that of the numbers
+    pictures    INTEGER NOT NULL DEFAULT 1 CHECK (pictures IN (0, 1)),  -- 0: not kept, for want of space
     UNIQUE (run_id, number)
+) STRICT;
+
+-- A process that wrote the run; the newest one tells when the run was last alive. Seconds of one boot_id are comparable
+-- whatever the clock does.
+CREATE TABLE sittings (
+    id          INTEGER PRIMARY KEY,
+    run_id      INTEGER NOT NULL REFERENCES runs (id),
+    boot_id     TEXT NOT NULL,
+    alive_s     REAL NOT NULL,          -- monotonic
+    alive_at    TEXT NOT NULL,          -- wall clock: a label
+    ended       INTEGER NOT NULL DEFAULT 0 CHECK (ended IN (0, 1))  -- 1: in an orderly way
 ) STRICT;
 
 CREATE TABLE tiles (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 from edgekit import __version__
+from edgekit.store.count_rule import CountRule
 from edgekit.store.reader import RunReader
 from edgekit.store.records import StoredSource
 
@@ -68,13 +69,19 @@ class Summary(TypedDict):
     seconds: float
     stages_ms: dict[str, float]
     peak_rss_mb: float
+    season: str | None
+    """Whose profile set the threshold; None where none did."""
+    thresholds_by_height: list[dict[str, float]]
+    """top, bottom (shares of the height, 0 the top) and threshold of each band; empty where one serves all heights."""
+    drift: dict[str, Any] | None
+    """Whether the confidences still are the season's; None where no profile tells what they were."""
     rows: list[RowCount]
 
 
-def summarise(reader: RunReader, timing: Timing) -> Summary:
+def summarise(reader: RunReader, timing: Timing, *, drift: dict[str, Any] | None = None) -> Summary:
     """The summary of a run at its own threshold, from the database."""
     plan = reader.run().plan
-    rows = count_rows(reader, plan.threshold)
+    rows = count_rows(reader, plan.rule)
     paths = [row["source"] for row in rows]
     frames = [row["frames"] for row in rows if row["frames"] is not None]
     return {
@@ -89,6 +96,9 @@ def summarise(reader: RunReader, timing: Timing) -> Summary:
         "fruit_per_metre": per_metre(total_fruit(rows), rows, plan.settings.get("px_per_metre")),
         "threshold": plan.threshold,
         "threshold_from": plan.threshold_from,
+        "season": None if plan.season is None else plan.season.name,
+        "thresholds_by_height": [asdict(band) for band in plan.rule.bands],
+        "drift": drift,
         "seconds": timing.seconds,
         "stages_ms": timing.stages_ms,
         "peak_rss_mb": timing.peak_rss_mb,
@@ -96,8 +106,8 @@ def summarise(reader: RunReader, timing: Timing) -> Summary:
     }
 
 
-def count_rows(reader: RunReader, threshold: float) -> list[RowCount]:
-    """What was counted in each row, at any threshold at or above the model's score floor."""
+def count_rows(reader: RunReader, threshold: float | CountRule) -> list[RowCount]:
+    """What was counted in each row, at any threshold at or above the model's score floor, or by a rule."""
     remarks: dict[int | None, list[str]] = {}
     for event in reader.events():
         if event.kind in ("remark", "source fault"):
@@ -116,7 +126,7 @@ def per_metre(fruit: int, rows: list[RowCount], px_per_metre: float | None) -> f
     return fruit * px_per_metre / width_px if px_per_metre and width_px else None
 
 
-def _count_row(reader: RunReader, source: StoredSource, threshold: float, remarks: list[str]) -> RowCount:
+def _count_row(reader: RunReader, source: StoredSource, threshold: float | CountRule, remarks: list[str]) -> RowCount:
     counted = source.state == "merged"
     plan = reader.run().plan
     names: list[str] = plan.model["class_names"]

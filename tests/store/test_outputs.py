@@ -1,4 +1,5 @@
 import csv
+import dataclasses
 import io
 import json
 
@@ -8,7 +9,16 @@ from pycocotools import mask as coco_mask
 
 from edgekit.contracts import Instances, MaskCrop
 from edgekit.errors import RunFolderError
-from edgekit.store import MergedFruit, RunFolder, StoredSource
+from edgekit.store import (
+    CountRule,
+    HeightBand,
+    MergedFruit,
+    PanoramaShape,
+    RunFolder,
+    RunRecorder,
+    Season,
+    StoredSource,
+)
 from edgekit.store.coco import coco_dataset, coco_results, to_json
 from edgekit.store.fruit_csv import fruit_csv
 from edgekit.store.records import RunPlan, SourcePlan
@@ -132,3 +142,25 @@ def test_what_is_left_of_a_run_without_its_database_is_set_aside(tmp_path, datab
         assert sum("database is gone" in line for line in aside) == 2
     assert not folder.summary.exists()
     assert next((tmp_path / "set-aside").rglob("segment_0.jpg")).read_bytes() == b"columns"
+
+
+def test_thresholds_by_height_count_each_fruit_by_its_place(tmp_path):
+    rule = CountRule(0.5, (HeightBand(0, 0.25, 0.3), HeightBand(0.25, 0.5, 0.6), HeightBand(0.5, 1, 0.9)))
+    plan = RunPlan({"class_names": ["fruit"]}, "1", {}, 0.5, "season may", (SourcePlan("a", "frames", "x"),),
+                   Season("may", rule.bands))  # fmt: skip
+    recorder = RunRecorder(tmp_path / "run.sqlite")
+    recorder.begin(plan)
+    centres = np.array([10.0, 25.0, 26.0, 50.0, 51.0, 99.0])
+    boxes = np.stack([centres * 0, centres - 2, centres * 0 + 4, centres + 2], axis=1).astype(np.float32)
+    scores = np.array([0.3, 0.29, 0.6, 0.59, 0.9, 0.89], np.float32)
+    masks = tuple(MaskCrop(np.ones((4, 4), np.bool_), 0, int(y) - 2) for y in centres)
+    recorder.close_source(1, PanoramaShape(1, (100, 100), 1, 1))
+    recorder.put_fruit(1, MergedFruit(Instances(boxes, scores, np.zeros(6, np.int32), masks), (False,) * 6, (1,) * 6))
+    assert recorder.reader.run().plan == plan
+    assert recorder.reader.run().plan.rule == rule
+    assert recorder.reader.count_fruit(1, rule) == 3
+    np.testing.assert_allclose(recorder.reader.fruit(1, threshold=rule).instances.scores, [0.3, 0.6, 0.9])
+    assert recorder.reader.count_by_label(1, rule) == {0: 3}
+    assert recorder.reader.count_fruit(1, 0.5) == 4
+    assert "by height" in " ".join(dataclasses.replace(plan, season=None).differences(plan))
+    recorder.close()
