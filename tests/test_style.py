@@ -8,7 +8,7 @@ import pytest
 LEVELS = (
     ("contracts", "errors"),
     ("atomic",),
-    ("environment", "device", "masks", "labels", "settings_file", "templates"),
+    ("environment", "device", "graph", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),
     ("calibration", "export", "runtime"),
     ("bench",),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime
+from PIL import Image
 from torchvision.models.detection import MaskRCNN
 
 from edgekit.export.builder import Weights
@@ -98,10 +99,10 @@ def recipe_of(name: str, **changes: Any) -> Recipe:
 def real_tiles(folders: Sequence[Path], number: int, size_px: int) -> Tiles:
     """The middles of pictures, evenly chosen from those that are large enough: uint8, N x S x S x 3, RGB."""
     files = sorted(path for folder in folders for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
-    pictures = [picture for picture in map(cv2.imread, map(str, files)) if min(picture.shape[:2]) >= size_px]
+    large = [path for path in files if min(Image.open(path).size) >= size_px]
     tiles = []
-    for index in np.linspace(0, len(pictures) - 1, min(number, len(pictures))).round().astype(int):
-        picture = cv2.cvtColor(pictures[index], cv2.COLOR_BGR2RGB)
+    for index in np.linspace(0, len(large) - 1, min(number, len(large))).round().astype(int):
+        picture = cv2.cvtColor(cv2.imread(str(large[index])), cv2.COLOR_BGR2RGB)
         top, left = ((side - size_px) // 2 for side in picture.shape[:2])
         tiles.append(picture[top : top + size_px, left : left + size_px])
     return np.stack(tiles)

@@ -26,9 +26,9 @@ from typing import Any
 import torch
 import torchvision
 
-from edgekit.bench.model.onnx_macs import GraphCost, graph_cost
-from edgekit.bench.model.onnx_operators import COUNTED
 from edgekit.bench.model.torch_cost import TorchCost, parameter_counts, torch_cost
+from edgekit.graph.macs import GraphCost, graph_cost
+from edgekit.graph.operators import COUNTED
 
 Inputs = tuple[Any, ...]
 

@@ -20,11 +20,11 @@ from edgekit.bench.latency.roofline import measure_roofline, place
 from edgekit.bench.latency.samples import summarise
 from edgekit.bench.latency.stability import judge_stability
 from edgekit.bench.latency.trolley import trolley_speed
-from edgekit.bench.model.onnx_macs import graph_cost
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import Segmenter
 from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
+from edgekit.graph.macs import graph_cost
 
 FIRST_CALLS = 10
 """Calls of the warm-up that the report shows."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgekit.export.macs import MacCount, count_macs
 from edgekit.export.preflight import preflight
 from edgekit.export.tensors import load_graph, type_name
+from edgekit.graph.macs import GraphCost, count_model
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class GraphReport:
     metadata: dict[str, str]
     operators: dict[str, int]
     """Operator -> number of nodes, most frequent first."""
-    macs: MacCount
+    macs: GraphCost
     preflight: tuple[str, ...]
     """Remarks on what TensorRT would refuse; empty where there are none."""
 
@@ -39,15 +39,15 @@ class GraphReport:
             "outputs": self.outputs,
             "metadata": self.metadata,
             "operators": self.operators,
-            "macs": self.macs.total,
-            "macs_by_part": dict(self.macs.by_part),
-            "macs_not_counted": list(self.macs.unknown),
+            "macs": self.macs.macs,
+            "macs_by_part": dict(self.macs.macs_by_part),
+            "macs_not_counted": list(self.macs.missing),
             "tensorrt_preflight": list(self.preflight),
         }
 
 
 def inspect_graph(path: Path) -> GraphReport:
-    """Look into a graph without running it.
+    """Look into a graph; it is run once on a grey picture where shapes cannot be told otherwise.
 
     Raises:
         ModelError: no such file, or no ONNX.
@@ -61,7 +61,7 @@ def inspect_graph(path: Path) -> GraphReport:
         outputs={item.name: type_name(item) for item in model.graph.output},
         metadata={entry.key: entry.value for entry in model.metadata_props},
         operators=dict(Counter(node.op_type for node in model.graph.node).most_common()),
-        macs=count_macs(model),
+        macs=count_model(model),
         preflight=tuple(preflight(model)),
     )
 
@@ -73,10 +73,10 @@ def describe(report: GraphReport) -> str:
     lines += ["outputs", *(f"  {name:12} {kind}" for name, kind in report.outputs.items())]
     lines += ["metadata", *(f"  {key:28} {value[:120]}" for key, value in report.metadata.items())]
     lines += ["operators", "  " + ", ".join(f"{count} {name}" for name, count in report.operators.items())]
-    lines += [f"multiply-accumulates  {report.macs.total / 1e9:.3f} GMAC a call"]
-    lines += [f"  {part:28} {macs / 1e9:.3f}" for part, macs in list(report.macs.by_part.items())[:12]]
-    if report.macs.unknown:
-        lines += [f"  not counted: {', '.join(report.macs.unknown)}"]
+    lines += [f"multiply-accumulates  {report.macs.macs / 1e9:.3f} GMAC a call"]
+    lines += [f"  {part:28} {macs / 1e9:.3f}" for part, macs in list(report.macs.macs_by_part.items())[:12]]
+    if report.macs.missing:
+        lines += [f"  not counted: {', '.join(report.macs.missing)}"]
     remarks = report.preflight or ("nothing that TensorRT would refuse",)
     lines += ["TensorRT pre-flight", *(f"  {remark}" for remark in remarks)]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.bench.model.onnx_operators import Shape
+from edgekit.graph.operators import Shape
 
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from edgekit.bench.model.onnx_operators import COUNTED, Shape
-from edgekit.bench.model.onnx_shapes import shapes_by_running
 from edgekit.errors import MissingDependencyError, ModelError
+from edgekit.graph.operators import COUNTED, Shape
+from edgekit.graph.shapes import shapes_by_running
 
 Share = Literal["fixed", "per_proposal", "per_mask"]
 BORN_FLOAT = (1, 10, 11, 16)
 """ONNX types of parameters: float, float16, double, bfloat16."""
 QUANTISED = (2, 3)
 """uint8 and int8: parameters only where a DequantizeLinear or an integer product reads them."""
+UNKNOWN_SHAPE = "of unknown shape"
+DATA_DECIDES = "of as many rows as the data wants"
+"""Told of operators that had none on a grey picture: an R-CNN for CPUs draws masks only for what it finds."""
 WEIGHT_READERS = frozenset(COUNTED) | {
     "BatchNormalization", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "PRelu", "Add", "Mul",
     "DequantizeLinear", "SimplifiedLayerNormalization", "RMSNormalization",
@@ -48,6 +51,12 @@ class GraphCost:
     """Operators without multiply-accumulates (or without known shapes: marked so) -> how many."""
     loops: int
     """Loop bodies: their operators are counted once, whatever the number of turns."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What has multiply-accumulates that could not be counted."""
+        told = (UNKNOWN_SHAPE, DATA_DECIDES)
+        return tuple(f"{count} {name}" for name, count in self.not_counted.items() if name.endswith(told))
 
 
 def graph_cost(path: Path, *, proposals: int | None = None, detections: int | None = None) -> GraphCost:
@@ -135,7 +144,10 @@ def _walk(graph: Any, shapes: dict[str, Shape], tally: _Tally) -> None:
             outputs = [shapes[name] for name in node.output if name]
             macs = counter([shapes.get(name, ()) for name in node.input], outputs, _attributes(node))
         except (KeyError, IndexError, ValueError):
-            tally.not_counted[f"{node.op_type} of unknown shape"] += 1
+            tally.not_counted[f"{node.op_type} {UNKNOWN_SHAPE}"] += 1
+            continue
+        if 0 in outputs[0]:
+            tally.not_counted[f"{node.op_type} {DATA_DECIDES}"] += 1
             continue
         tally.by_operator[node.op_type] += macs
         tally.by_part[_part(node)] += macs

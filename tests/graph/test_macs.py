@@ -10,8 +10,8 @@ import pytest
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from edgekit.bench.model.onnx_macs import count_model, graph_cost  # noqa: E402
 from edgekit.errors import ModelError  # noqa: E402
+from edgekit.graph.macs import count_model, graph_cost  # noqa: E402
 
 
 def model_of(nodes, inputs, outputs, weights):
@@ -72,6 +72,19 @@ def test_fixed_part_and_parts_per_proposal_and_mask() -> None:
     assert cost.macs_per_proposal == 64 * 32
     assert cost.macs_per_mask == 196 * 16 * 8
     assert cost.macs == cost.macs_fixed + 100 * cost.macs_per_proposal + 20 * cost.macs_per_mask
+
+
+def test_what_had_no_rows_on_a_grey_picture_is_told() -> None:
+    nodes = [
+        helper.make_node("Less", ["x", "nine"], ["bright"]),
+        helper.make_node("NonZero", ["bright"], ["where"]),
+        helper.make_node("Transpose", ["where"], ["rows"]),
+        helper.make_node("Cast", ["rows"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["floats", "w"], ["y"], name="/head/fc/MatMul"),
+    ]
+    cost = count_model(model_of(nodes, {"x": [4, 3]}, {"y": None}, {"w": [2, 5], "nine": []}))
+    assert cost.macs == 0
+    assert cost.missing == ("1 MatMul of as many rows as the data wants",)
 
 
 def test_no_model(tmp_path) -> None:

@@ -1,0 +1,1 @@
+"""Reading ONNX graphs without a runtime: what they cost."""
