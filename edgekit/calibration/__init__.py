@@ -2,6 +2,7 @@
 
 from edgekit.calibration.drift import ConfidenceReference, DriftMonitor, DriftSettings, DriftStatus
 from edgekit.calibration.fit import fit_threshold, fit_thresholds
+from edgekit.calibration.for_run import drift_monitor, season_of
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.profile import Profile, ProfileBand
 from edgekit.calibration.profile_file import load_profile, write_profile
@@ -25,10 +26,12 @@ __all__ = [
     "Reason",
     "ThresholdFit",
     "Uncertainty",
+    "drift_monitor",
     "fit_threshold",
     "fit_thresholds",
     "load_profile",
     "pick_profile",
     "require_model",
+    "season_of",
     "write_profile",
 ]

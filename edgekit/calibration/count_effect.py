@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from edgekit.calibration.drift import ConfidenceReference, DriftMonitor, DriftStatus
+from edgekit.calibration.for_run import season_of
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.profile import Profile
-from edgekit.store import RunFolder, RunReader
+from edgekit.store import CountRule, RunFolder, RunReader
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def count_effect(run: Path, threshold: float, interval: tuple[float, float]) -> 
     reader = RunReader.open(RunFolder(run).database)
     try:
         plan = reader.run().plan
-        rows = [[reader.count_fruit(source.id, value) for value in (threshold, *interval, plan.threshold)]
+        rows = [[reader.count_fruit(source.id, value) for value in (threshold, *interval, plan.rule)]
                 for source in reader.sources()]  # fmt: skip
     finally:
         reader.close()
@@ -61,18 +62,12 @@ def count_by_height(run: Path, profile: Profile) -> int:
     Raises:
         RunFolderError: there is no run.
     """
-    lowest = min([profile.threshold, *(band.threshold for band in profile.bands)])
+    rule = CountRule(profile.threshold, season_of(profile).bands)
     reader = RunReader.open(RunFolder(run).database)
-    total = 0
     try:
-        for source in reader.sources():
-            found = reader.fruit(source.id, threshold=lowest).instances
-            heights = found.boxes_xyxy[:, [1, 3]].mean(axis=1) / max(source.height_px or 1, 1)
-            wanted = [profile.threshold_at(float(height)) for height in np.clip(heights, 0, 1)]
-            total += int(np.sum(found.scores >= np.array(wanted, np.float32)))
+        return sum(reader.count_fruit(source.id, rule) for source in reader.sources())
     finally:
         reader.close()
-    return total
 
 
 def drift_of_run(run: Path, reference: ConfidenceReference) -> DriftStatus:

@@ -10,7 +10,8 @@ Nothing is assumed of how predictions of one tile hang together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,10 @@ class DriftStatus:
     """Largest mean capital so far; drifted from 1 / alpha on."""
     rank_shift: float | None
     """Mean rank of the run less the profile's: below 0 the confidences have fallen. None before the first tile."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For a summary or a status file: the figures and the sentence."""
+        return {**asdict(self), "sentence": self.sentence()}
 
     def sentence(self) -> str:
         """One line for a status page or a summary."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from edgekit.store import RunReader
+    from edgekit.store import CountRule, RunReader
 
 app = typer.Typer(add_completion=False)
 
@@ -29,9 +29,10 @@ def count(
 
     reader = RunReader.open(RunFolder(folder).database)
     try:
-        answer = _answer(reader, threshold)
+        rule = _rule(reader, threshold)
+        answer = _answer(reader, rule, given=threshold is not None)
         if coco is not None:
-            write_coco(coco, counted_fruit(reader, answer["threshold"]))
+            write_coco(coco, counted_fruit(reader, rule))
     finally:
         reader.close()
     if as_json:
@@ -40,31 +41,44 @@ def count(
         _print(answer)
 
 
-def _answer(reader: RunReader, threshold: float | None) -> dict[str, Any]:
+def _rule(reader: RunReader, threshold: float | None) -> CountRule:
+    """The run's own rule, or the threshold that was given, which then holds at all heights."""
     from edgekit.cli.threshold import check_threshold
+    from edgekit.store import CountRule
+
+    plan = reader.run().plan
+    if threshold is None:
+        return plan.rule
+    check_threshold(threshold, plan.model["score_floor"])
+    return CountRule(threshold)
+
+
+def _answer(reader: RunReader, rule: CountRule, *, given: bool) -> dict[str, Any]:
+    from dataclasses import asdict
+
     from edgekit.store.summary import count_rows, per_metre, total_fruit
 
     run = reader.run()
-    value = run.plan.threshold if threshold is None else threshold
-    check_threshold(value, run.plan.model["score_floor"])
-    rows = count_rows(reader, value)
+    rows = count_rows(reader, rule)
     fruit = total_fruit(rows)
     return {
         "fruit": fruit,
         "fruit_per_metre": per_metre(fruit, rows, run.plan.settings.get("px_per_metre")),
-        "threshold": value,
-        "threshold_from": run.plan.threshold_from if threshold is None else "option --threshold",
+        "threshold": rule.threshold,
+        "thresholds_by_height": [asdict(band) for band in rule.bands],
+        "threshold_from": "option --threshold" if given else run.plan.threshold_from,
         "finished": run.finished,
         "rows": rows,
     }
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from edgekit.cli.report import print_remarks, row_line
+    from edgekit.cli.report import print_remarks, row_line, threshold_in_words
 
     for row in answer["rows"] if len(answer["rows"]) > 1 else []:
         typer.echo(row_line(row))
-    typer.echo(f"{answer['fruit']} fruit at confidence >= {answer['threshold']:g} ({answer['threshold_from']})")
+    rule = threshold_in_words(answer["threshold"], answer["thresholds_by_height"])
+    typer.echo(f"{answer['fruit']} fruit at {rule} ({answer['threshold_from']})")
     if not answer["finished"]:
         typer.echo("note: the run is unfinished: repeat its command to finish it", err=True)
     print_remarks(answer["rows"])

@@ -18,7 +18,8 @@ def print_summary(summary: Summary, out: Path) -> None:
     per_metre = summary["fruit_per_metre"]
     scale = "" if per_metre is None else f", {per_metre:.1f} a metre"
     typer.echo(f"{summary['fruit']} fruit{scale}")
-    typer.echo(f"  confidence >= {summary['threshold']:g} ({summary['threshold_from']})")
+    rule = threshold_in_words(summary["threshold"], summary["thresholds_by_height"])
+    typer.echo(f"  {rule} ({summary['threshold_from']})")
     size = summary["panorama"]
     frames = "" if summary["frames"] is None else f"{summary['frames']} frames, "
     typer.echo(
@@ -26,7 +27,19 @@ def print_summary(summary: Summary, out: Path) -> None:
         f" {summary['seconds']:.1f} s, {summary['peak_rss_mb']:.0f} MB"
     )
     typer.echo(f"  pictures, tables and database: {out}")
+    if summary["drift"] is not None and not any(
+        "drifted" in text for row in summary["rows"] for text in row["remarks"]
+    ):
+        typer.echo(f"  {summary['drift']['sentence']}")
     print_remarks(summary["rows"])
+
+
+def threshold_in_words(threshold: float, by_height: list[dict[str, float]]) -> str:
+    """From which confidence on fruit count."""
+    bands = [
+        f"{band['threshold']:.3g} from {band['top']:.0%} to {band['bottom']:.0%} of the height" for band in by_height
+    ]
+    return f"confidence >= {', '.join(bands) or format(threshold, 'g')}"
 
 
 def row_line(row: RowCount) -> str:

@@ -22,6 +22,13 @@ def run(
     model: Annotated[Path | None, typer.Option(help="ONNX graph; default: the fruit model that comes along.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Confidence from which a fruit counts.")] = None,
     season: Annotated[str | None, typer.Option(help="Season profile that sets the threshold: name or path.")] = None,
+    profiles: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="EDGEKIT_PROFILES",
+            help="Folder of season profiles; default: calibration/, else /etc/edgekit/calibration.",
+        ),
+    ] = None,
     panorama: Annotated[
         bool, typer.Option("--panorama", help="Sources are finished panoramas: pictures, or folders of segments.")
     ] = False,
@@ -45,7 +52,7 @@ def run(
     it, at any threshold.
     """
     from edgekit.cli.report import print_summary
-    from edgekit.cli.threshold import ThresholdRequest, resolve_threshold
+    from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
     from edgekit.cli.ui import print_json, progress
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import Job, run_job
@@ -60,11 +67,12 @@ def run(
     path = _model_path(model)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
-        chosen = resolve_threshold(
-            ThresholdRequest(threshold, season, allow_mismatch, Path("calibration")), models[0].info
-        )
+        wanted = ThresholdRequest(threshold, season, allow_mismatch, profile_folder(profiles), begun_plan(out))
+        chosen = resolve_threshold(wanted, models[0].info)
+        for warning in chosen.warnings:
+            typer.echo(f"warning: {warning}", err=True)
         settings = settings.with_tile_size(models[0].info.tile_size_px)
-        job = Job(plans, path.name, settings, chosen.value, chosen.origin, chosen.confidences)
+        job = Job(plans, path.name, settings, chosen.value, chosen.origin, chosen.season)
         summary = run_job(job, out, models, progress=report)
     if as_json:
         print_json(summary)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from edgekit.atomic import write_atomic
-from edgekit.calibration import ConfidenceReference, DriftMonitor
+from edgekit.calibration import drift_monitor
 from edgekit.contracts import Progress, Segmenter, TileResult
 from edgekit.errors import SourceError
 from edgekit.runtime.ahead import ahead
@@ -30,6 +30,7 @@ from edgekit.store import (
     RunFolder,
     RunPlan,
     RunRecorder,
+    Season,
     SourcePlan,
     StoredSource,
     StoredTile,
@@ -55,8 +56,8 @@ class Job:
     """Confidence at or above which a fruit counts."""
     threshold_from: str
     """Where the threshold comes from, in words."""
-    confidences: ConfidenceReference | None = None
-    """The season's confidences, to tell whether the run's have drifted from them; None without a season."""
+    season: Season | None = None
+    """Thresholds by height, and the season's confidences, from which the run's may drift; None without a profile."""
 
 
 def run_job(job: Job, out: Path, models: Sequence[Segmenter], *, progress: Progress) -> Summary:
@@ -109,7 +110,7 @@ class Pipeline:
         self._tiles_done = 0
         self._tiles_waiting = 0
         self._reported: tuple[int, int | None] = (0, None)
-        self._drift = None if job.confidences is None else DriftMonitor(job.confidences)
+        self._drift = drift_monitor(job.season)
         self._run_id = recorder.begin(self._plan(job))
 
     def run(self, started_s: float) -> Summary:
@@ -131,7 +132,8 @@ class Pipeline:
         with self._clock.stage("results"):
             write_results(self._folder, self._recorder.reader)
         timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
-        summary = summarise(self._recorder.reader, timing)
+        drift = None if self._drift is None else self._drift.status().as_json()
+        summary = summarise(self._recorder.reader, timing, drift=drift)
         write_atomic(self._folder.summary, to_json(summary))
         self._recorder.finish(self._run_id)
         if failures:
@@ -252,4 +254,5 @@ class Pipeline:
         info, provider = self._models[0].info, self._models[0].provider
         model: dict[str, Any] = {"file": job.model_file, "model_id": info.model_id, "provider": asdict(provider)}
         model |= json.loads(json.dumps(asdict(info)))
-        return RunPlan(model, info.model_id, self._settings.flat(), job.threshold, job.threshold_from, job.sources)
+        judged = (job.threshold, job.threshold_from, job.sources, job.season)
+        return RunPlan(model, info.model_id, self._settings.flat(), *judged)

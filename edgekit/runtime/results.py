@@ -7,7 +7,7 @@ from pathlib import Path
 from edgekit.atomic import write_atomic
 from edgekit.runtime.annotate import Row, annotated, encode_png
 from edgekit.runtime.panorama.segments import SegmentReader
-from edgekit.store import MergedFruit, RunFolder, RunReader, StoredSource
+from edgekit.store import CountRule, MergedFruit, RunFolder, RunReader, StoredSource
 from edgekit.store.coco import coco_dataset, coco_results, to_json
 from edgekit.store.fruit_csv import fruit_csv
 
@@ -23,15 +23,15 @@ def write_results(folder: RunFolder, reader: RunReader) -> None:
     """
     plan = reader.run().plan
     names: list[str] = plan.model["class_names"]
-    counted = counted_fruit(reader, plan.threshold)
+    counted = counted_fruit(reader, plan.rule)
     write_coco(folder.coco_results, counted)
     write_atomic(folder.coco_dataset, to_json(coco_dataset([source for source, _ in counted], names)))
     write_atomic(folder.fruit_csv, fruit_csv(counted, names))
     write_atomic(folder.annotated, encode_png(annotated(_rows(folder, counted))))
 
 
-def counted_fruit(reader: RunReader, threshold: float) -> Counted:
-    """The rows that are counted, with their fruit at or above a threshold."""
+def counted_fruit(reader: RunReader, threshold: float | CountRule) -> Counted:
+    """The rows that are counted, with their fruit that count at a threshold or by a rule."""
     merged = [source for source in reader.sources() if source.state == "merged"]
     return [(source, reader.fruit(source.id, threshold=threshold)) for source in merged]
 

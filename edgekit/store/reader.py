@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -83,6 +84,21 @@ class RunReader:
         used = None if season is None else season_from_json(json.loads(season))
         plan = RunPlan(json.loads(model), model_id, json.loads(settings), threshold, threshold_from, sources, used)
         return StoredRun(run_id, plan, edgekit, state == "finished")
+
+    def identity(self) -> str:
+        """A short name that this run alone has, from its beginning on, wherever its folder is copied to.
+
+        Raises:
+            RunDamagedError: the database holds none.
+        """
+        self.run()
+        begun = self._ask("SELECT started_at, model_id FROM runs ORDER BY id LIMIT 1")
+        prints = self._ask("SELECT path, fingerprint FROM sources WHERE kind <> 'live' ORDER BY number")
+        boots = self._ask("SELECT boot_id FROM sittings ORDER BY id LIMIT 1") if self._has("sittings") else []
+        return hashlib.sha256(json.dumps([begun, prints, boots]).encode()).hexdigest()[:16]
+
+    def _has(self, table: str) -> bool:
+        return bool(self._ask("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
     def sources(self) -> list[StoredSource]:
         """The sources in their order on the command line."""

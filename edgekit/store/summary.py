@@ -96,12 +96,12 @@ def summarise(reader: RunReader, timing: Timing, *, drift: dict[str, Any] | None
         "fruit_per_metre": per_metre(total_fruit(rows), rows, plan.settings.get("px_per_metre")),
         "threshold": plan.threshold,
         "threshold_from": plan.threshold_from,
-        "season": None if plan.season is None else plan.season.name,
-        "thresholds_by_height": [asdict(band) for band in plan.rule.bands],
-        "drift": drift,
         "seconds": timing.seconds,
         "stages_ms": timing.stages_ms,
         "peak_rss_mb": timing.peak_rss_mb,
+        "season": None if plan.season is None else plan.season.name,
+        "thresholds_by_height": [asdict(band) for band in plan.rule.bands],
+        "drift": drift,
         "rows": rows,
     }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import cv2
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from edgekit.contracts import Choice, Instances, MaskCrop, ModelInfo, TileResult
 from edgekit.runtime.pipeline import Job, run_job
 from edgekit.runtime.row_source import plan_sources
 from edgekit.runtime.settings import RunSettings
-from edgekit.store import RunFolder, RunReader
+from edgekit.store import RunFolder, RunReader, Season
 from edgekit.tiles import TileSettings
 
 INFO = ModelInfo(
@@ -50,7 +53,7 @@ def test_drift_is_a_remark_of_the_row(tmp_path, low, high, drifted):
     cv2.imwrite(str(tmp_path / "row.png"), picture)
     job = Job(
         plan_sources([tmp_path / "row.png"], panorama=True), "m.onnx", SETTINGS, 0.5, "test",
-        REFERENCE,
+        Season("now", (), json.loads(json.dumps(asdict(REFERENCE)))),
     )  # fmt: skip
     summary = run_job(job, tmp_path / "run", [DrawnSegmenter(low, high)], progress=lambda *_: None)
     assert any("drifted" in remark for remark in summary["rows"][0]["remarks"]) == drifted
@@ -59,6 +62,9 @@ def test_drift_is_a_remark_of_the_row(tmp_path, low, high, drifted):
     reader.close()
     assert len(events) == 1
     assert ("calibrate again" in events[0]) == drifted
+    assert summary["season"] == "now"
+    assert summary["drift"]["drifted"] == drifted
+    assert summary["drift"]["tiles"] == 200
 
 
 def test_without_a_season_nothing_is_watched(tmp_path):
