@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import os
 import queue
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from edgekit.contracts import Segmenter, TileResult
 from edgekit.errors import EdgekitError
-from edgekit.runtime.row_pass import Batch
 from edgekit.segment import SegmenterSettings, open_segmenter
 
 MOST_COPIES = 4
 """Each copy takes memory for its activations, about 160 MB for the default model."""
 
-Segmented = tuple[Batch, list[TileResult]]
+
+class HasTiles(Protocol):
+    """A batch, whatever it knows beside its tiles."""
+
+    @property
+    def tiles(self) -> npt.NDArray[np.uint8]:
+        """uint8, N x S x S x 3, RGB."""
+        ...
+
+
+AnyBatch = TypeVar("AnyBatch", bound=HasTiles)
 
 
 def share_threads(threads: int) -> tuple[int, int]:
@@ -61,16 +76,24 @@ def opened_models(path: Path, settings: SegmenterSettings) -> Iterator[list[Segm
             model.close()
 
 
-def segment_all(batches: Iterable[Batch], models: Sequence[Segmenter]) -> Iterator[Segmented]:
+def segment_all(
+    batches: Iterable[AnyBatch | None], models: Sequence[Segmenter], *, nice: int = 0
+) -> Iterator[tuple[AnyBatch, list[TileResult]]]:
     """Every batch with its results, in the order of the batches, whichever copy is ready first.
 
-    At most one batch more than there are copies is on the way, so that no copy waits for the results to be stored.
+    At most one batch more than there are copies is on the way, so that no copy waits for the results to be stored. None
+    in place of a batch says that there is none yet: then everything that is on the way is handed out.
+
+    Args:
+        batches: uint8 tiles.
+        models: copies of one model.
+        nice: how far the model's threads stand back behind the other threads of the process (Linux; 0 to 19).
     """
     free: queue.SimpleQueue[Segmenter] = queue.SimpleQueue()
     for model in models:
         free.put(model)
 
-    def segment(batch: Batch) -> list[TileResult]:
+    def segment(batch: AnyBatch) -> list[TileResult]:
         model = free.get()
         try:
             return model.segment(batch.tiles)
@@ -78,19 +101,22 @@ def segment_all(batches: Iterable[Batch], models: Sequence[Segmenter]) -> Iterat
             free.put(model)
 
     feed, failure = iter(batches), None
-    on_the_way: deque[tuple[Batch, Future[list[TileResult]]]] = deque()
-    with ThreadPoolExecutor(len(models), thread_name_prefix="edgekit-model") as workers:
+    on_the_way: deque[tuple[AnyBatch, Future[list[TileResult]]]] = deque()
+    with ThreadPoolExecutor(
+        len(models), thread_name_prefix="edgekit-model", initializer=stand_back, initargs=(nice,)
+    ) as workers:
         try:
             while True:
                 try:
-                    batch = next(feed, None)
+                    batch = next(feed, _END)
                 except EdgekitError as error:  # the source or the disk failed: what was cut before is still good
                     failure = error
                     break
-                if batch is None:
+                if isinstance(batch, _End):
                     break
-                on_the_way.append((batch, workers.submit(segment, batch)))
-                if len(on_the_way) > len(models):
+                if batch is not None:
+                    on_the_way.append((batch, workers.submit(segment, batch)))
+                while len(on_the_way) > (len(models) if batch is not None else 0):
                     yield _finished(on_the_way)
             while on_the_way:
                 yield _finished(on_the_way)
@@ -101,6 +127,22 @@ def segment_all(batches: Iterable[Batch], models: Sequence[Segmenter]) -> Iterat
         raise failure
 
 
-def _finished(on_the_way: deque[tuple[Batch, Future[list[TileResult]]]]) -> Segmented:
+def stand_back(nice: int) -> None:
+    """Let other threads of this process go first; on Linux each thread has a priority of its own."""
+    if nice and hasattr(os, "setpriority"):
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
+
+
+class _End(Enum):
+    END = "end"
+
+
+_END = _End.END
+
+
+def _finished(
+    on_the_way: deque[tuple[AnyBatch, Future[list[TileResult]]]],
+) -> tuple[AnyBatch, list[TileResult]]:
     batch, future = on_the_way.popleft()
     return batch, future.result()

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from edgekit.contracts import Columns, FrameSource, Image, TileSpec
-from edgekit.errors import RunFolderError, SourceError
-from edgekit.runtime.orientation import mirror, rising
-from edgekit.runtime.panorama.segments import SegmentWriter
-from edgekit.runtime.row_source import panorama_columns
+from edgekit.contracts import Columns, TileSpec
+from edgekit.errors import SourceError
+from edgekit.runtime.row_panorama import RowPanorama
+from edgekit.runtime.row_tiles import RowTiles, Tile
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.store import PanoramaShape, StoredSource
-from edgekit.tiles import TileCutter
-
-if TYPE_CHECKING:
-    from edgekit.runtime.mosaic.mosaic import StripMosaic
-
-Tile = tuple[TileSpec, Image]
 
 
 class Batch(NamedTuple):
-    """Tiles that go through the model together."""
+    """Tiles of one row that go through the model together."""
 
     row: RowPass
     specs: tuple[TileSpec, ...]
@@ -55,20 +47,12 @@ class RowPass:
         self, source: StoredSource, segments: Path, settings: RunSettings, stored: Sequence[TileSpec], clock: StageClock
     ) -> None:
         self.source = source
-        self._settings = settings
-        self._stored = stored
+        self._segments = segments
         self._clock = clock
-        self._writer = SegmentWriter(segments, width_px=settings.segments.width_px, kind=settings.segments.kind)
-        self._direction = 1
-        self._height_px = 0
-        self._bridged_px = 0
-        self._fates: Counter[str] = Counter()
-        self._segments = 0
-        self.faults: tuple[str, ...] = ()
+        self._panorama = RowPanorama(settings, clock)
+        self._tiles = RowTiles(settings.tiles, stored, source.path)
         self.failure: SourceError | None = None
         """Why the row cannot be read; set by who runs the stages."""
-        self.frames: int | None = None if source.kind == "panorama" else 0
-        self.expected_frames: int | None = None
 
     def columns(self) -> Iterator[Columns]:
         """Finished columns of the panorama: built from frames, or read where the panorama is finished already.
@@ -78,51 +62,30 @@ class RowPass:
         """
         path = Path(self.source.path)
         if self.source.kind == "panorama":
-            columns = self._clock.each("capture", panorama_columns(path))
-        else:
-            columns = self._clock.each("panorama", self._built(open_source(path)))
-        for part in columns:
-            self._height_px = part.image.shape[0]
-            self._bridged_px += part.image.shape[1] if part.bridged else 0
-            yield part
-        if not self._height_px:
-            raise SourceError(f"no frame of {path} can be used", mend="look at its frames: are they cut or black?")
+            return self._panorama.read(path)
+        return self._panorama.built(open_source(path))
 
     def kept(self, columns: Iterable[Columns]) -> Iterator[Columns]:
-        """Pass the columns on and keep them on disk, as segments of fixed width.
-
-        Columns go on before they are written, so that the model has work while they are encoded.
-        """
-        for part in columns:
-            yield part
-            with self._clock.stage("segments"):
-                self._writer.add(part)
-        with self._clock.stage("segments"):
-            self._segments = len(self._writer.finish().files)
+        """Pass the columns on and keep them on disk, as segments of fixed width."""
+        return self._panorama.kept(columns, self._segments)
 
     def tiles(self, columns: Iterable[Columns]) -> Iterator[Tile]:
-        """Cut the columns into tiles, in the order in which they were finished."""
-        cutter: TileCutter | None = None
-        for part in columns:
-            cutter = cutter or TileCutter(part.image.shape[0], self._settings.tiles)
-            with self._clock.stage("tile"):
-                cut = cutter.add(rising(part, self._direction))
-            yield from self._upright(cut)
-        if cutter is not None:
-            yield from self._upright(cutter.finish())
-
-    def batches(self, tiles: Iterable[Tile], size: int) -> Iterator[Batch]:
-        """Gather `size` tiles at a time, without those that are stored; the last batch may be smaller.
+        """Cut the columns into tiles, in the order in which they were finished, without those that are stored.
 
         Raises:
             RunFolderError: a stored tile lies elsewhere than the tile of the same number.
         """
+        for part in columns:
+            with self._clock.stage("tile"):
+                cut = self._tiles.add(part, self._panorama.direction)
+            yield from cut
+        yield from self._tiles.finish()
+
+    def batches(self, tiles: Iterable[Tile], size: int) -> Iterator[Batch]:
+        """Gather `size` tiles at a time; the last batch may be smaller."""
         waiting: list[Tile] = []
-        for spec, image in tiles:
-            if spec.number < len(self._stored):
-                self._check_place(spec, self._stored[spec.number])
-                continue
-            waiting.append((spec, image))
+        for tile in tiles:
+            waiting.append(tile)
             if len(waiting) == size:
                 yield self._batch(waiting)
                 waiting = []
@@ -130,55 +93,29 @@ class RowPass:
             yield self._batch(waiting)
 
     @property
+    def frames(self) -> int | None:
+        """Frames that were read so far; None where the source is a finished panorama."""
+        return self._panorama.frames
+
+    @property
+    def expected_frames(self) -> int | None:
+        """Frames that the source announces; None where it cannot tell."""
+        return self._panorama.expected_frames
+
+    @property
     def shape(self) -> PanoramaShape:
         """The panorama, once every column has passed."""
-        return PanoramaShape(
-            self.frames, (self._writer.width_px, self._height_px), self._segments, direction=self._direction
-        )
+        return self._panorama.shape
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a person should know of the row: faults of the source, frames that were left out, bridged stretches."""
-        remarks = list(self.faults)
-        if self._fates["dropped"]:
-            remarks.append(f"{self._fates['dropped']} of {self.frames} frames were not used")
-        if self._bridged_px:
-            remarks.append(f"{self._bridged_px} px of the panorama are bridged: there the movement was predicted")
-        return tuple(remarks)
-
-    def _built(self, source: FrameSource) -> Iterator[Columns]:
-        from edgekit.runtime.mosaic.mosaic import (
-            StripMosaic,  # brings SciPy along, which a finished panorama does not need
-        )
-
-        mosaic = StripMosaic(self._settings.panorama)
-        self.expected_frames = source.length
-        self.frames = 0
-        try:
-            for frame in self._clock.each("capture", source):
-                self.frames += 1
-                yield from self._told(mosaic, mosaic.add(frame))
-            yield from self._told(mosaic, mosaic.finish())
-        finally:
-            self.faults = source.faults
-            source.close()
-
-    def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
-        """Note what became of the frames, and the direction, which is known once there are columns."""
-        self._direction = mosaic.direction
-        self._fates.update(record.status for record in mosaic.drain_records())
-        return columns
-
-    def _upright(self, tiles: Iterable[Tile]) -> Iterator[Tile]:
-        for spec, image in tiles:
-            yield (spec, image if self._direction > 0 else mirror(image))
-
-    def _check_place(self, spec: TileSpec, stored: TileSpec) -> None:
-        if spec != stored:
-            here, there = f"({spec.x_px}, {spec.y_px})", f"({stored.x_px}, {stored.y_px})"
-            what = f"tile {spec.number} of {self.source.path} lies at {here}, in the stored run at {there}"
-            raise RunFolderError(what, mend="the source gives other frames than before: choose another --out")
+        return self._panorama.remarks
 
     def _batch(self, tiles: list[Tile]) -> Batch:
-        specs, images = tuple(spec for spec, _ in tiles), [image for _, image in tiles]
-        return Batch(self, specs, images[0][np.newaxis] if len(images) == 1 else np.stack(images))
+        return Batch(self, tuple(spec for spec, _ in tiles), stacked([image for _, image in tiles]))
+
+
+def stacked(images: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    """N tiles as one array; one alone is not copied."""
+    return images[0][np.newaxis] if len(images) == 1 else np.stack(images)

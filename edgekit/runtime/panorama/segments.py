@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -64,13 +65,21 @@ class SegmentWriter:
     The same columns give the same bytes, so a run that was cut and is done again overwrites its segments with equals.
     """
 
-    def __init__(self, folder: Path, *, width_px: int = 4096, kind: str = "png") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        width_px: int = 4096,
+        kind: str = "png",
+        write: Callable[[Path, bytes], None] = write_atomic,
+    ) -> None:
         """Nothing is written before a segment is full.
 
         Args:
             folder: where the segments go; made when missing.
             width_px: columns per segment, 16 to 65,500.
             kind: png (what is stored is exactly what was segmented) or jpg (smaller, not exact).
+            write: writes a file whole or not at all.
 
         Raises:
             SettingsError: another kind or width.
@@ -79,7 +88,7 @@ class SegmentWriter:
             raise SettingsError(f"segments cannot be written as {kind!r}", mend="choose png or jpg")
         if not 16 <= width_px <= WIDEST_SEGMENT_PX:
             raise SettingsError(f"a segment must be 16 to {WIDEST_SEGMENT_PX} px wide, got {width_px}")
-        self._folder, self._segment_px, self._kind = folder, width_px, kind
+        self._folder, self._segment_px, self._kind, self._write_file = folder, width_px, kind, write
         self._parts: list[Image] = []
         self._held_px = 0
         self._width_px = 0
@@ -92,6 +101,11 @@ class SegmentWriter:
     def width_px(self) -> int:
         """Columns that were taken so far."""
         return self._width_px
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the segments that are on the disk, in the order of writing."""
+        return tuple(self._files)
 
     def add(self, columns: Columns) -> list[Path]:
         """Take finished columns, which must adjoin the last ones; return the files that they completed.
@@ -125,7 +139,7 @@ class SegmentWriter:
             self._width_px, self._height_px, self._segment_px, self._direction, tuple(self._files)
         )  # fmt: skip
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(self._folder / INDEX_NAME, (json.dumps(asdict(index), indent=2) + "\n").encode())
+        self._write_file(self._folder / INDEX_NAME, (json.dumps(asdict(index), indent=2) + "\n").encode())
         return index
 
     def _join(self, columns: Columns) -> None:
@@ -145,7 +159,7 @@ class SegmentWriter:
         image = np.concatenate(self._parts[:: self._direction], axis=1)
         path = self._folder / f"segment_{len(self._files):05d}.{self._kind}"
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, _encode(image, self._kind))
+        self._write_file(path, _encode(image, self._kind))
         self._files.append(path.name)
         self._parts, self._held_px = [], 0
         return path

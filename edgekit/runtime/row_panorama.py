@@ -1,0 +1,144 @@
+"""The panorama of one row while it grows: frames in, finished columns out and onto the disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgekit.atomic import write_atomic
+from edgekit.contracts import Columns, FrameSource
+from edgekit.errors import SourceError
+from edgekit.runtime.panorama.segments import SegmentWriter
+from edgekit.runtime.row_source import panorama_columns
+from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.stage_clock import StageClock
+from edgekit.store import PanoramaShape
+
+if TYPE_CHECKING:
+    from edgekit.runtime.mosaic.mosaic import StripMosaic
+
+
+def _nobody(path: Path) -> None:
+    """Nobody wants to know of segments."""
+
+
+class RowPanorama:
+    """The stages of one row up to the disk, each an iterator over what the one before it gives, and what they learnt.
+
+    Args:
+        settings: panorama and segments.
+        clock: where the time of the stages is added up.
+        write: writes a segment's file whole or not at all.
+    """
+
+    def __init__(
+        self, settings: RunSettings, clock: StageClock, *, write: Callable[[Path, bytes], None] = write_atomic
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._write = write
+        self.direction = 1
+        """+1: grows to the right; -1: to the left. Settled with the first columns."""
+        self.height_px = 0
+        """0 until there are columns."""
+        self._width_px = 0
+        self._bridged_px = 0
+        self._fates: Counter[str] = Counter()
+        self._segments = 0
+        self.faults: tuple[str, ...] = ()
+        self.frames: int | None = None
+        """Frames so far; None where the panorama was finished already."""
+        self.expected_frames: int | None = None
+
+    def built(self, source: FrameSource) -> Iterator[Columns]:
+        """Columns from frames.
+
+        Raises:
+            SourceError: the source cannot be read, or none of its frames can be used.
+        """
+        return self._measured(self._clock.each("panorama", self._placed(source)), source.name)
+
+    def read(self, path: Path) -> Iterator[Columns]:
+        """Columns of a panorama that is finished already: a picture, or a folder of segments.
+
+        Raises:
+            SourceError: it cannot be read.
+            RunDamagedError: a segment is missing or damaged.
+        """
+        return self._measured(self._clock.each("capture", panorama_columns(path)), str(path))
+
+    def kept(
+        self, columns: Iterable[Columns], folder: Path, *, told: Callable[[Path], None] = _nobody
+    ) -> Iterator[Columns]:
+        """Pass the columns on and keep them on disk, as segments of fixed width.
+
+        Columns go on before they are written, so that the model has work while they are encoded.
+
+        Args:
+            columns: finished columns.
+            folder: where the segments go.
+            told: called with each segment that is on the disk.
+        """
+        kind = self._settings.segments
+        writer = SegmentWriter(folder, width_px=kind.width_px, kind=kind.kind, write=self._write)
+        for part in columns:
+            yield part
+            with self._clock.stage("segments"):
+                for path in writer.add(part):
+                    told(path)
+        with self._clock.stage("segments"):
+            whole = len(writer.files)
+            self._segments = len(writer.finish().files)
+            for name in writer.files[whole:]:
+                told(folder / name)
+
+    @property
+    def shape(self) -> PanoramaShape:
+        """The panorama, once every column has passed."""
+        return PanoramaShape(
+            self.frames, (self._width_px, self.height_px), self._segments, direction=self.direction
+        )  # fmt: skip
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a person should know of the row: faults of the source, frames that were left out, bridged stretches."""
+        remarks = list(self.faults)
+        if self._fates["dropped"]:
+            remarks.append(f"{self._fates['dropped']} of {self.frames} frames were not used")
+        if self._bridged_px:
+            remarks.append(f"{self._bridged_px} px of the panorama are bridged: there the movement was predicted")
+        return tuple(remarks)
+
+    def _measured(self, columns: Iterable[Columns], name: str) -> Iterator[Columns]:
+        for part in columns:
+            self.height_px = part.image.shape[0]
+            self._width_px += part.image.shape[1]
+            self._bridged_px += part.image.shape[1] if part.bridged else 0
+            yield part
+        if not self.height_px:
+            raise SourceError(f"no frame of {name} can be used", mend="look at its frames: are they cut or black?")
+
+    def _placed(self, source: FrameSource) -> Iterator[Columns]:
+        from edgekit.runtime.mosaic.mosaic import (
+            StripMosaic,  # brings SciPy along, which a finished panorama does not need
+        )
+
+        mosaic = StripMosaic(self._settings.panorama)
+        self.expected_frames = source.length
+        self.frames = 0
+        try:
+            for frame in self._clock.each("capture", source):
+                self.frames += 1
+                yield from self._told(mosaic, mosaic.add(frame))
+            yield from self._told(mosaic, mosaic.finish())
+        finally:
+            self.faults = source.faults
+            source.close()
+
+    def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
+        """Note what became of the frames, and the direction, which is known once there are columns."""
+        self.direction = mosaic.direction
+        self._fates.update(record.status for record in mosaic.drain_records())
+        return columns
