@@ -1,9 +1,10 @@
-"""Pairs of confidence and mask IoU of a model on a labelled set: the table that every study here starts from.
+r"""Pairs of confidence and mask IoU of a model on a labelled set: the table that every study here starts from.
 
     python bench/calibration/predict_pairs.py MODEL.onnx SET --out pairs.csv
 
 SET is a folder with `images/` and `instances.json` (COCO). Pictures larger than a tile are cut without overlap, and
-labels are cut with them. Columns: confidence, iou, tile, unit (the picture), label (id of the best label, empty where
+labels are cut with them. Columns: confidence, iou, tile, unit (the picture, or what the pattern says: several tiles of
+tomato_val_tiles come from one picture, --unit-pattern '(.*)_\d+_\d+_\d+.jpg'), label (id of the best label, empty where
 there is none), labels (number of labels in the tile).
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +38,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("set", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--unit-pattern", default="(.*)", help="group 1 in a picture's name is the unit")
     parser.add_argument("--long-side", type=int, help="resize pictures to this long side first")
     arguments = parser.parse_args()
     segmenter = open_segmenter(arguments.model, settings=SegmenterSettings(threads=1))
@@ -44,7 +47,11 @@ def main() -> None:
         table = csv.writer(file)
         table.writerow(["confidence", "iou", "tile", "unit", "label", "labels"])
         for picture in labels.pictures:
-            table.writerows(pairs_of_picture(segmenter, picture, arguments.set / "images", arguments.long_side))
+            unit = re.fullmatch(arguments.unit_pattern, picture.name)
+            if unit is None:
+                parser.error(f"the pattern does not fit {picture.name}")
+            rows = pairs_of_picture(segmenter, picture, arguments.set / "images", arguments.long_side)
+            table.writerows((*row[:3], unit.group(1), *row[3:]) for row in rows)
     print(arguments.out)
 
 
@@ -64,7 +71,7 @@ def pairs_of_picture(
         for score, mask in zip(result.instances.scores, result.instances.masks, strict=True):
             value, owner = best_label(mask, seen)
             name = owner.id if owner else ""
-            yield float(score), value, f"{picture.name}@{spec.number}", picture.name, name, len(seen)
+            yield float(score), value, f"{picture.name}@{spec.number}", name, len(seen)
 
 
 def shrink(image: Image, instances: list[LabelledInstance], scale: float) -> tuple[Image, list[LabelledInstance]]:

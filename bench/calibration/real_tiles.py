@@ -1,9 +1,7 @@
-r"""Coverage on real predictions: tiles are drawn with replacement from a labelled set whose own fit is the truth.
+"""Coverage on real predictions: tiles are drawn with replacement from a labelled set whose own fit is the truth.
 
     python bench/calibration/real_tiles.py pairs.csv          (from predict_pairs.py)
     python bench/calibration/real_tiles.py pairs.csv --halves  half splits by picture: do the two thresholds agree?
-
-Tiles of tomato_val_tiles are named after their picture: --picture-pattern '(.*)_\d+_\d+_\d+\.jpg'.
 
 The tables are read as in coverage.py.
 """
@@ -11,9 +9,7 @@ The tables are read as in coverage.py.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,8 +34,14 @@ class HalvesResult:
     splits: int
     refused: int
     """Splits of which a half was refused."""
+    pictures: int
     share: float
-    """|x_A - x_B| <= 1.96 sqrt(s_A^2 + s_B^2), s between units; of the splits in which both halves gave a threshold."""
+    """|x_A - x_B| <= 1.96 sqrt(s_A^2 + s_B^2), s = `sigma_t`: the bootstrap over pictures, and Student's t because they
+    are few. Of the splits in which both halves gave a threshold."""
+    share_plain: float
+    """The same without Student's t."""
+    share_tiles: float
+    """The same without Student's t and with the tile as unit, as if tiles of one picture were independent."""
     share_welch: float
     """p >= 0.05 by `compare`, which knows that the units are few."""
 
@@ -52,13 +54,11 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=4_000)
     parser.add_argument("--draws", type=int, default=999)
     parser.add_argument("--halves", action="store_true")
-    parser.add_argument("--picture-pattern", default="(.*)", help="group 1 of this pattern is the picture's name")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     pairs = read_pairs(arguments.pairs)
     if arguments.halves:
-        pictures = read_pictures(arguments.pairs, re.compile(arguments.picture_pattern))
-        print(json.dumps(asdict(half_splits(pairs, pictures, arguments.iou)), indent=1))
+        print(json.dumps(asdict(half_splits(pairs, arguments.iou)), indent=1))
         return
     results = [study(pairs, arguments.iou, tiles, arguments.sessions, arguments.draws) for tiles in arguments.tiles]
     print(json.dumps(results, default=vars, indent=1) if arguments.json else table(results))
@@ -97,13 +97,13 @@ class RealCell(Cell):
         return self.target
 
 
-def half_splits(
-    pairs: Pairs, pictures: np.typing.NDArray[np.str_], iou_target: float, splits: int = 200
-) -> HalvesResult:
+def half_splits(pairs: Pairs, iou_target: float, splits: int = 200) -> HalvesResult:
     """Random halves of the pictures, both fitted."""
+    pictures = np.asarray(pairs.by_unit.names)[pairs.by_unit.codes]
     names, rng = np.unique(pictures), np.random.default_rng(0)
     settings = FitSettings(draws=999)
-    refused = agree = agree_welch = 0
+    refused = agree_welch = 0
+    agree = np.zeros(3)
     for _ in range(splits):
         first = np.isin(pictures, rng.permutation(names)[: len(names) // 2])
         try:
@@ -111,19 +111,20 @@ def half_splits(
         except CalibrationRefused:
             refused += 1
             continue
+        c, d = (fit_threshold(by_tile(pairs.select(half)), iou_target, settings=settings) for half in (first, ~first))
         difference = a.threshold - b.threshold
         errors = (a.uncertainty.sigma_units, a.units), (b.uncertainty.sigma_units, b.units)
-        agree += abs(difference) <= 1.96 * np.hypot(errors[0][0], errors[1][0])
+        sigmas = ((a.uncertainty.sigma_t, b.uncertainty.sigma_t), (errors[0][0], errors[1][0]),
+                  (c.uncertainty.sigma_units, d.uncertainty.sigma_units))  # fmt: skip
+        agree += [abs(difference) <= 1.96 * np.hypot(*pair) for pair in sigmas]
         agree_welch += welch(difference, *errors)[2] >= 0.05
     both = max(splits - refused, 1)
-    return HalvesResult(splits, refused, agree / both, agree_welch / both)
+    return HalvesResult(splits, refused, len(names), *(agree / both).tolist(), float(agree_welch / both))
 
 
-def read_pictures(path: Path, pattern: re.Pattern[str]) -> np.typing.NDArray[np.str_]:
-    """The column `unit` of the table, or the part of it that the pattern names."""
-    with path.open(newline="") as file:
-        names = [row["unit"] for row in csv.DictReader(file)]
-    return np.array([pattern.match(name).group(1) for name in names])
+def by_tile(pairs: Pairs) -> Pairs:
+    """The same pairs with the tile as unit."""
+    return Pairs(pairs.confidence, pairs.iou, pairs.tile)
 
 
 if __name__ == "__main__":

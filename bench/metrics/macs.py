@@ -49,9 +49,9 @@ def swin_v2_t() -> tuple[torch.nn.Module, Inputs]:
 
 
 def mask_rcnn() -> tuple[torch.nn.Module, Inputs]:
-    """ResNet50-FPN, without its inner resize (512 stays 512); at this floor random weights detect nothing."""
+    """ResNet50-FPN, without its inner resize (512 stays 512), seeded: 1,000 proposals at most and 100 masks."""
     model = torchvision.models.detection.maskrcnn_resnet50_fpn(
-        weights=None, weights_backbone=None, num_classes=2, min_size=512, max_size=512, box_score_thresh=0.999
+        weights=None, weights_backbone=None, num_classes=2, min_size=512, max_size=512, box_score_thresh=0.0
     )
     return model, ([torch.rand(3, 512, 512, generator=torch.Generator().manual_seed(0))],)
 
@@ -59,6 +59,13 @@ def mask_rcnn() -> tuple[torch.nn.Module, Inputs]:
 MODELS: dict[str, Callable[[], tuple[torch.nn.Module, Inputs]]] = {
     "resnet50": resnet50, "yolo11n_seg": yolo11n_seg, "swin_v2_t": swin_v2_t, "mask_rcnn": mask_rcnn,
 }  # fmt: skip
+
+
+def made(name: str) -> tuple[torch.nn.Module, Inputs]:
+    """A model with the same weights every time: what an R-CNN finds in a picture decides its cost."""
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    return model.eval(), inputs
 
 
 def by_fvcore(model: torch.nn.Module, inputs: Inputs, path: Path | None) -> float:
@@ -111,8 +118,7 @@ PEERS: dict[str, Callable[[torch.nn.Module, Inputs, Path | None], float]] = {
 
 def compare(name: str, folder: Path) -> dict[str, Any]:
     """All counts of one model, GMAC; a text where a counter failed."""
-    model, inputs = MODELS[name]()
-    model.eval()
+    model, inputs = made(name)
     ours: TorchCost = torch_cost(model, *inputs)
     path: Path | None = folder / f"{name}.onnx"
     graph: GraphCost | None = None
@@ -142,10 +148,10 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
 
 def count_by(peer: str, name: str, path: Path | None) -> float | str:
     """GMAC by one peer on a model of its own, since counters leave hooks behind."""
-    model, inputs = MODELS[name]()
+    model, inputs = made(name)
     try:
         with quiet(), torch.no_grad():
-            return PEERS[peer](model.eval(), inputs, path) / 1e9
+            return PEERS[peer](model, inputs, path) / 1e9
     except Exception as error:  # a peer's failure is a result here, whatever its type
         return f"failed: {type(error).__name__}: {str(error)[:60]}"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from edgekit.calibration.bootstrap import UnitBootstrap, bootstrap_units, draw_weights
 from edgekit.calibration.checks import LineChecks, check_line
@@ -131,11 +132,13 @@ def _all_bounds(case: _Case, resampled: UnitBootstrap) -> dict[str, Bounds]:
 
 def _uncertainty(case: _Case, bounds: dict[str, Bounds], resampled: UnitBootstrap) -> Uncertainty:
     sigma = float(sigma_closed_form(case.moments, case.iou_target))
+    sigma_units = _sigma_units(case, resampled)
     ends = {name: Interval(float(found.low), float(found.high)) for name, found in bounds.items()}
     return Uncertainty(
         sigma=sigma,
         sigma_propagated=float(sigma_by_propagation(case.moments, case.iou_target)),
-        sigma_units=_sigma_units(case, resampled),
+        sigma_units=sigma_units,
+        sigma_t=sigma_units * float(stdtrit(case.sums.groups - 1, 0.975)) / 1.96,
         paper=Interval(case.threshold - 1.96 * sigma, case.threshold + 1.96 * sigma),
         acted=Interval(min(end.low for end in ends.values()), max(end.high for end in ends.values())),
         fieller=ends["fieller"],

@@ -39,7 +39,7 @@ def require_fair_pairs(used: Pairs, given: Pairs, settings: FitSettings) -> None
         raise CalibrationRefused(Reason.TOO_FEW_PAIRS, what, mend="label more tiles")
     units = used.by_unit.number
     if units < settings.min_units:
-        kind = "tiles" if used.unit is None else "pictures or stretches of row"
+        kind = "tiles" if used.unit is None else "units (pictures, or stretches of row)"
         what = f"the pairs come from {units} {kind}, at least {settings.min_units} are needed"
         raise CalibrationRefused(Reason.TOO_FEW_TILES, what, mend="label more tiles, a few fruit in each are enough")
 

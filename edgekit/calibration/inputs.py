@@ -30,6 +30,8 @@ class InputRequest:
     """Labels that lie elsewhere than in the session."""
     table: Path | None = None
     class_map: Mapping[str, str] | None = None
+    unit_pattern: str | None = None
+    """Group 1 names what a tile of the table was cut from."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ def load_inputs(request: InputRequest) -> FitInputs:
     if request.table is not None:
         if request.source is not None or request.labels is not None:
             raise LabelsError("a table and labels were named", mend="leave one of them out")
-        return FitInputs(read_pairs(request.table), None, request.table.name, None, None, (), None)
+        return FitInputs(
+            read_pairs(request.table, unit_pattern=request.unit_pattern), None, request.table.name, None, None, (), None
+        )
     if request.source is None:
         raise LabelsError("neither labels nor a table were named", mend="name a session, labels, or --pairs TABLE.csv")
     folder = find_session(request.source)

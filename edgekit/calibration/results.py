@@ -41,6 +41,9 @@ class Uncertainty:
     acted: Interval
     """The span of the last three: what edgekit acts on."""
 
+    sigma_t: float
+    """sigma_units times t(units - 1) / 1.96: with it, plus or minus 1.96 sigma holds its level where units are few."""
+
     @property
     def design_effect(self) -> float:
         """How many times more variance than equation 7 says, since labels of one unit are alike."""

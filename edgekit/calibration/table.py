@@ -10,16 +10,20 @@ import numpy as np
 
 from edgekit.atomic import write_atomic
 from edgekit.calibration.pairs import Pairs
+from edgekit.calibration.units import Texts, units_by_name, units_by_pattern
 from edgekit.errors import LabelsError
 
 COLUMNS = ("confidence", "iou", "tile")
 HEIGHT, UNIT = "height", "unit"
 
 
-def read_pairs(path: Path) -> Pairs:
+def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
     """Pairs of a CSV file; further columns are left alone.
 
+    Units come from the pattern, else from the column `unit`, else from the names of tiles that are cut from pictures.
+
     Raises:
+        SettingsError: a pattern that does not fit.
         LabelsError: no such file, a column is missing, or a cell is no number.
         CalibrationRefused: a number that is not finite or not between 0 and 1.
     """
@@ -36,8 +40,12 @@ def read_pairs(path: Path) -> Pairs:
         mend = f"it has {', '.join(names) or 'no columns'}; confidence, iou and tile are needed"
         raise LabelsError(f"{path} has no column {', '.join(missing)}", mend=mend)
     numbers = {name: _numbers(rows, name, path) for name in ("confidence", "iou", HEIGHT) if name in names}
-    units = _texts(rows, UNIT, path) if UNIT in names else None
-    return Pairs(numbers["confidence"], numbers["iou"], _texts(rows, "tile", path), numbers.get(HEIGHT), units)
+    tiles = _texts(rows, "tile", path)
+    if unit_pattern is not None:
+        units: Texts | None = units_by_pattern(tiles, unit_pattern)
+    else:
+        units = _texts(rows, UNIT, path) if UNIT in names else units_by_name(tiles)
+    return Pairs(numbers["confidence"], numbers["iou"], tiles, numbers.get(HEIGHT), units)
 
 
 def write_pairs(pairs: Pairs, path: Path) -> None:
@@ -61,7 +69,7 @@ def write_pairs(pairs: Pairs, path: Path) -> None:
     write_atomic(path, text.getvalue().encode())
 
 
-def _texts(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDArray[np.str_]:
+def _texts(rows: list[dict[str, str]], name: str, path: Path) -> Texts:
     found = np.array([(row[name] or "").strip() for row in rows], np.str_)
     if (found == "").any():
         line = int(np.argmax(found == "")) + 2

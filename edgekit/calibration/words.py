@@ -44,7 +44,8 @@ def fit_lines(fit: ThresholdFit) -> Iterator[str]:
     yield f"  line       IoU = {fit.b0:.3f} + {fit.b1:.3f} x confidence, R = {fit.r:.3f}{r_ends}{p_value}"
     units = "" if fit.units == fit.tiles else f", {fit.units} units"
     yield f"  from       {fit.n} pairs in {fit.tiles} tiles{units}"
-    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over units"
+    over_units = f"{error.sigma_units:.4f} over units, {error.sigma_t:.4f} with Student's t"
+    yield f"  sigma      {error.sigma:.4f} by equation 7; {over_units}"
     for name, ends in (("Fieller", error.fieller), ("by unit", error.unit_fieller), ("bootstrap", error.bootstrap)):
         yield f"  {name:10s} {_ends(ends)}"
     monotone = fit.checks.monotone_threshold

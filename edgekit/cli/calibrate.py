@@ -63,6 +63,9 @@ def fit(
     last_day: Annotated[
         datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day; default: 90 days after the first.")
     ] = None,
+    unit_pattern: Annotated[
+        str | None, typer.Option(help="Of a table: (group) in a tile's name that names its picture.")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="Graph whose predictions a table holds.")] = None,
     profiles: FolderOption = FOLDER,
     bands: Annotated[str | None, typer.Option(help="Edges of heights, such as 0,0.5,1 (0 is the top).")] = None,
@@ -90,7 +93,7 @@ def fit(
     from edgekit.labels import parse_class_map
 
     settings = FitSettings(seed=seed, leave_out_suspects=leave_out)
-    inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map)))
+    inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map), unit_pattern))
     request = StudyRequest(tuple(iou or (0.5,)), _edges(bands), sigma, good_share, delta, run)
     study = Study.of(inputs, request, settings)
     if json_file is not None:

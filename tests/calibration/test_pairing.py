@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from edgekit.calibration import CalibrationRefused, Pairs
 from edgekit.calibration.pairing import TilePlace, best_label, pair_tile
 from edgekit.calibration.table import read_pairs, write_pairs
+from edgekit.calibration.units import units_by_name
 from edgekit.contracts import Instances, MaskCrop
-from edgekit.errors import LabelsError
+from edgekit.errors import LabelsError, SettingsError
 from edgekit.labels import LabelledInstance
 from edgekit.masks import bounds_xyxy
 
@@ -118,3 +119,27 @@ def test_a_table_from_a_spreadsheet(tmp_path):
         read_pairs(path)
     with pytest.raises(LabelsError, match="cannot read"):
         read_pairs(tmp_path / "none.csv")
+
+
+def test_pictures_are_the_units_of_tiles_that_were_cut_from_them():
+    def units(*names: str) -> list[str] | None:
+        found = units_by_name(np.array(names))
+        return None if found is None else found.tolist()
+
+    assert units("a.jpg@0", "a.jpg@1", "b.jpg@0") == ["a.jpg", "a.jpg", "b.jpg"]
+    assert units("IMG_1_0_0.png", "IMG_1_512_0.png", "IMG_2_0_0.png") == ["IMG_1", "IMG_1", "IMG_2"]
+    assert units("IMG_1_0_0.png@0", "IMG_1_512_0.png@0", "IMG_2_0_0.png@0") == ["IMG_1", "IMG_1", "IMG_2"]
+    assert units("row000_tile000001.png", "row000_tile000002.png") is None
+    assert units("IMG_20260501_101530.jpg", "IMG_20260501_101544.jpg") is None  # a date and a time
+    assert units("a.jpg@0", "b.jpg@0") is None  # one tile a picture: the tile is the unit
+    assert units() is None
+
+
+def test_a_pattern_names_the_units(tmp_path):
+    rows = "".join(f"0.{i % 9 + 1},0.5,IMG_{i // 3}_2016_{i}_0.jpg\n" for i in range(12))
+    (tmp_path / "pairs.csv").write_text("confidence,iou,tile\n" + rows)
+    pairs = read_pairs(tmp_path / "pairs.csv", unit_pattern=r"(.*)_\d+_\d+_\d+")
+    assert pairs.by_unit.names == ("IMG_0", "IMG_1", "IMG_2", "IMG_3")
+    for pattern, told in (("(", "is none"), ("IMG", "no group"), (r"(x+)", "does not fit"), ("(y?)", "does not fit")):
+        with pytest.raises(SettingsError, match=told):
+            read_pairs(tmp_path / "pairs.csv", unit_pattern=pattern)
