@@ -14,6 +14,7 @@
     │   ├── RunFinishedError        41   it holds a finished run
     │   └── RunDamagedError         42   its database or segments do not pass the integrity check
     ├── StorageError                45   the disk is full, read-only or failing
+    ├── SyncError                   46   a target or broker that cannot be reached or refuses
     ├── LabelsError                 50   labels that cannot be read or do not fit the pictures
     ├── CalibrationError            60   a threshold that must not be set
     │   └── ProfileError            61   a profile that cannot be read or belongs to another model
@@ -119,6 +120,12 @@ class StorageError(EdgekitError):
     """The disk is full, read-only or failing."""
 
     exit_code = 45
+
+
+class SyncError(EdgekitError):
+    """A target or broker that cannot be reached or refuses."""
+
+    exit_code = 46
 
 
 class LabelsError(EdgekitError):

@@ -40,16 +40,25 @@ def read_settings(path: Path, kind: type[Settings]) -> Settings:
     Raises:
         SettingsError: no such file, no TOML, unknown or missing keys, values of a wrong type or out of range.
     """
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from error
+    values = read_toml(path)
     try:
         return settings_from(values, kind)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error.what}", mend=error.mend) from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Keys and values of a TOML file.
+
+    Raises:
+        SettingsError: no such file, or no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from error
 
 
 def settings_from(values: Mapping[str, Any], kind: type[Settings], *, within: str = "") -> Settings:

@@ -10,7 +10,7 @@ LEVELS = (
     ("atomic",),
     ("environment", "device", "graph", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),
-    ("calibration", "export", "runtime"),
+    ("sync", "calibration", "export", "runtime"),
     ("bench",),
     ("cli",),
 )

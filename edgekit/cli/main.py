@@ -26,6 +26,7 @@ class Commands(LazyGroup):
         "parity": ("edgekit.cli.parity", "Compare two artifacts of one model on real tiles."),
         "calibrate": ("edgekit.cli.calibrate", "Set the season's confidence threshold from labels."),
         "bench": ("edgekit.cli.bench", "Measure what a model costs and how good it is."),
+        "sync": ("edgekit.cli.sync", "Copy runs to a folder, SFTP or S3; send counts to a broker."),
         "init": ("edgekit.cli.init", "Write recipes and site files into a folder, to edit."),
     }
 
