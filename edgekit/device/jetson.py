@@ -36,13 +36,13 @@ def read_rails(root: Path) -> dict[str, float]:
     for label in sorted(root.glob("sys/bus/i2c/drivers/ina3221*/*/hwmon/hwmon*/in*_label")):
         number = re.sub(r"\D", "", label.name)
         volts, amperes = (_number(label.with_name(f"{kind}{number}_input")) for kind in ("in", "curr"))
-        name = label.read_text().strip()
+        name = _text(label)
         if volts is not None and amperes is not None and name.lower() != "sum of shunt voltages":
             rails[name] = volts * amperes / 1e6
     for label in sorted(root.glob("sys/bus/i2c/drivers/ina3221x/*/iio:device*/rail_name_*")):
         milliwatts = _number(label.with_name(f"in_power{label.name.rsplit('_', 1)[1]}_input"))
         if milliwatts is not None:
-            rails[label.read_text().strip()] = milliwatts / 1e3
+            rails[_text(label)] = milliwatts / 1e3
     return rails
 
 
@@ -51,13 +51,23 @@ def board_power_w(rails: dict[str, float]) -> float | None:
     return TegraLine(None, None, None, (), (), None, None, {}, rails).board_w
 
 
+def read_temperatures_c(root: Path = Path("/")) -> dict[str, float]:
+    """Every thermal zone that is on, by its name; zones of one name tell the hottest.
+
+    Args:
+        root: the file system's root; for tests.
+    """
+    zones: dict[str, float] = {}
+    for zone in sorted(root.glob("sys/class/thermal/thermal_zone*")):
+        name, millidegrees = _text(zone / "type"), _number(zone / "temp")
+        if name and millidegrees is not None and millidegrees > -100_000:  # a zone that is off reads -256 degrees
+            zones[name] = max(millidegrees / 1e3, zones.get(name, -273.0))
+    return zones
+
+
 def read_temperature_c(root: Path) -> float | None:
     """The GPU's zone, or the next best; None where no zone is known."""
-    zones = {}
-    for zone in root.glob("sys/class/thermal/thermal_zone*"):
-        millidegrees = _number(zone / "temp")
-        if millidegrees is not None and millidegrees > -100_000:
-            zones[(zone / "type").read_text().strip()] = millidegrees / 1e3
+    zones = read_temperatures_c(root)
     return next((zones[name] for name in _ZONES if name in zones), None)
 
 
@@ -76,7 +86,7 @@ def read_throttling(root: Path) -> tuple[str, ...]:
     counters = sorted(root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt"))
     reasons = [f"over-current ({file.name.split('_')[0]})" for file in counters if (_number(file) or 0) > 0]
     for device in sorted(root.glob("sys/class/thermal/cooling_device*")):
-        kind = (device / "type").read_text().strip() if (device / "type").is_file() else ""
+        kind = _text(device / "type")
         if "throttle" in kind.lower() and (_number(device / "cur_state") or 0) > 0:
             reasons.append(f"thermal ({kind})")
     return tuple(reasons)
@@ -154,3 +164,10 @@ def _number(file: Path) -> float | None:
         return float(file.read_text())
     except (OSError, ValueError):
         return None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
