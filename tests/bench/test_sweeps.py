@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -55,19 +53,24 @@ def aji_by_planes(labelled, found) -> tuple[int, int]:
 
 def aji_plus_by_planes(labelled, found) -> set[tuple[int, int]]:
     """C and U of every pairing that has the largest sum of IoU, by trying all of them."""
+    common = [[int((label & plane).sum()) for plane in found] for label in labelled]
+    union = [[int((label | plane).sum()) for plane in found] for label in labelled]
+    label_px, found_px = ([int(plane.sum()) for plane in planes] for planes in (labelled, found))
     options: dict[tuple[int, int], float] = {}
-    slots = list(range(len(found))) + [None] * len(labelled)
-    for chosen in set(itertools.permutations(slots, len(labelled))):
-        total, shared, whole = 0.0, 0, 0
-        for label, at in zip(labelled, chosen, strict=True):
-            common = int((label & found[at]).sum()) if at is not None else 0
-            if common:
-                union = int((label | found[at]).sum())
-                total, shared, whole = total + common / union, shared + common, whole + union
-            else:
-                whole += int(label.sum()) + (int(found[at].sum()) if at is not None else 0)
-        whole += sum(int(plane.sum()) for number, plane in enumerate(found) if number not in chosen)
-        options[(shared, whole)] = max(options.get((shared, whole), 0.0), total)
+
+    def pair(number: int, free: frozenset[int], total: float, shared: int, whole: int) -> None:
+        if number == len(labelled):
+            key = (shared, whole + sum(found_px[at] for at in free))
+            options[key] = max(options.get(key, 0.0), total)
+            return
+        pair(number + 1, free, total, shared, whole + label_px[number])
+        for at in free:
+            if common[number][at]:
+                iou = common[number][at] / union[number][at]
+                gained = (shared + common[number][at], whole + union[number][at])
+                pair(number + 1, free - {at}, total + iou, *gained)
+
+    pair(0, frozenset(range(len(found))), 0.0, 0, 0)
     top = max(options.values())
     return {key for key, total in options.items() if total > top - 1e-12}
 
@@ -92,15 +95,20 @@ def test_aji_on_1000_random_cases() -> None:
     assert cases == 1000
 
 
-def test_aji_plus_on_random_cases() -> None:
-    for seed in range(60):
-        truth, predictions = scene(seed, pictures=3, most=4, crowds=False, size=32)
+def test_aji_plus_on_1000_random_cases() -> None:
+    """The same pictures, at three thresholds; where several pairings are best, one of them is expected."""
+    cases = several = 0
+    for seed in range(250):
+        truth, predictions = scene(seed, pictures=4, most=5, crowds=False, size=32)
         result = sweeps(truth, predictions, one_to_one=True)
-        for picture, at in itertools.product(range(3), (0, 45, 75)):
-            labelled, found = planes(truth, predictions, picture, THRESHOLDS[at])
-            if len(found) > 6:
-                continue
-            assert (result.shared_px[picture, at], result.whole_px[picture, at]) in aji_plus_by_planes(labelled, found)
+        for picture in range(4):
+            cases += 1
+            for at in (0, 45, 75):
+                expected = aji_plus_by_planes(*planes(truth, predictions, picture, THRESHOLDS[at]))
+                assert (result.shared_px[picture, at], result.whole_px[picture, at]) in expected
+                several += len(expected) > 1
+    assert cases == 1000
+    assert several < 30  # of 3,000: a set of answers would hide a fault
 
 
 def test_aji_against_label_maps_with_gaps_in_ids() -> None:
