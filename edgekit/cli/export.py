@@ -88,13 +88,15 @@ def _build(graph: Path, format_: str, report: Progress) -> dict[str, Any]:
     from dataclasses import asdict
 
     from edgekit.export.smoke import smoke_test
-    from edgekit.export.tensorrt_api import TensorRtApi, load_tensorrt
-    from edgekit.export.tensorrt_build import build_engine, find_device
+    from edgekit.export.tensorrt_api import TensorRtApi
+    from edgekit.export.tensorrt_build import build_engine
+    from edgekit.segment.tensorrt.device import describe_device
+    from edgekit.segment.tensorrt.modules import load_modules
 
-    api = TensorRtApi(load_tensorrt())
-    built = build_engine(
-        graph, api=api, device=find_device(api), progress=report, smoke=lambda engine: smoke_test(graph, engine)
-    )
+    modules = load_modules()
+    api = TensorRtApi(modules.trt)
+    device = describe_device(modules.cuda, api.version)
+    built = build_engine(graph, api=api, device=device, progress=report, smoke=lambda engine: smoke_test(graph, engine))
     word = "used again" if built.reused else "built"
     line = f"{built.path}  {built.sidecar.precision}  {word} for {built.sidecar.device.gpu_name}"
     return {"path": str(built.path), "reused": built.reused, "sidecar": asdict(built.sidecar), "line": line}

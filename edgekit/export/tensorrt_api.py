@@ -11,36 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgekit.errors import EngineError, ExportError, MissingDependencyError
+from edgekit.errors import EngineError, ExportError
 
 if TYPE_CHECKING:
     import tensorrt as trt
 
     from edgekit.contracts import Progress
 
-INSTALL = "on a Jetson link the system's package into the environment, elsewhere pip install 'edgekit[tensorrt]'"
 PRECISION_FLAGS = {"fp16": ("FP16",), "int8": ("INT8", "FP16")}
 """Flags of weakly typed builders; the first one must be there."""
 INSPECTOR_WORDS = {"int8": ("Int8",), "fp16": ("Half", "FP16")}
 """What the engine inspector calls the types of its layers' tensors."""
-
-
-def load_tensorrt() -> Any:
-    """The module `tensorrt`.
-
-    Raises:
-        MissingDependencyError: it is not installed, or its libraries do not load.
-    """
-    try:
-        import tensorrt
-    except (ImportError, OSError) as error:
-        raise MissingDependencyError(
-            f"TensorRT cannot be imported ({error})",
-            mend=INSTALL,
-        ) from error
-    if not hasattr(tensorrt, "Builder"):  # an empty folder of that name, such as type stubs leave
-        raise MissingDependencyError("TensorRT is not installed, only a folder of its name is", mend=INSTALL)
-    return tensorrt
 
 
 class TensorRtApi:

@@ -6,22 +6,20 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import onnx
 
 from edgekit.atomic import write_atomic
 from edgekit.contracts import Progress
-from edgekit.errors import EngineError, MissingDependencyError, ProviderError
-from edgekit.export.checkpoint import file_digest
+from edgekit.errors import EngineError
 from edgekit.export.tensorrt_api import TensorRtApi
 from edgekit.export.tensors import load_graph
+from edgekit.segment.digest import file_digest
 from edgekit.segment.engine_file import SUFFIX, Device, Sidecar, read_engine, read_sidecar, write_sidecar
 
 WORKSPACE_BYTES = 1 << 30
 """A Jetson Orin NX shares 8 or 16 GB between CPU and GPU; one that runs out kills the build."""
 TIMING_CACHE = "timing.cache"
-JETSON_RELEASE = Path("/etc/nv_tegra_release")
 
 
 @dataclass(frozen=True)
@@ -98,43 +96,6 @@ def graph_digest(path: Path, model: onnx.ModelProto) -> str:
             raise EngineError(f"{path.name} keeps weights in {place}, which is not beside it", mend="copy it as well")
         digests.append(file_digest(data))
     return hashlib.sha256("".join(digests).encode()).hexdigest() if places else digests[0]
-
-
-def find_device(api: TensorRtApi) -> Device:
-    """The first GPU of this machine.
-
-    Raises:
-        MissingDependencyError: pycuda is not installed.
-        ProviderError: there is no GPU, or no driver.
-    """
-    try:
-        import pycuda.driver as cuda
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"pycuda cannot be imported ({error})", mend="pip install 'edgekit[tensorrt]'"
-        ) from error
-    try:
-        cuda.init()
-        gpu: Any = cuda.Device(0)
-    except cuda.Error as error:
-        raise ProviderError(
-            f"no NVIDIA GPU here ({error}), which --format engine needs", mend="build the engine on the device itself"
-        ) from error
-    major, minor = gpu.compute_capability()
-    return Device(gpu.name(), f"{major}.{minor}", api.version, jetpack_release())
-
-
-def jetpack_release(file: Path = JETSON_RELEASE) -> str | None:
-    """Release of Jetson Linux, such as R36.4.3; None on other machines.
-
-    The file's first line is `# R36 (release), REVISION: 4.3, GCID: ...`.
-    """
-    try:
-        words = file.read_text("utf-8").split()
-    except OSError:
-        return None
-    revision = words[words.index("REVISION:") + 1].rstrip(",") if "REVISION:" in words else "?"
-    return f"{words[1]}.{revision}" if len(words) > 1 else None
 
 
 def _build(graph: Path, precision: str, api: TensorRtApi, progress: Progress) -> bytes:

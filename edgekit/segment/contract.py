@@ -1,4 +1,4 @@
-"""Does a graph keep the contract? Whatever it lacks is named, all at once."""
+"""Does a graph keep the contract, and do tiles fit it? Whatever a graph lacks is named, all at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from edgekit.contracts import CONTRACT_VERSION, ModelInfo
-from edgekit.errors import ContractError
+from edgekit.errors import ContractError, ModelError
 
 EXPORT_HINT = "export the weights with `edgekit export`"
 INPUT = "tiles"
@@ -79,6 +82,26 @@ def check_graph(info: ModelInfo, inputs: Mapping[str, Tensor], outputs: Mapping[
     faults += [f"output {key!r} is missing" for key in info.optional_outputs if key not in outputs]
     if faults:
         raise ContractError(f"{name} breaks the graph contract: {'; '.join(faults)}", mend=EXPORT_HINT)
+
+
+def check_tiles(tiles: npt.NDArray[np.uint8], info: ModelInfo) -> None:
+    """Refuse what the graph cannot take, before it runs.
+
+    Raises:
+        ModelError: another type, layout or size than the model's; both are named.
+    """
+    size = info.tile_size_px
+    if tiles.dtype != np.uint8:
+        raise ModelError(
+            f"tiles are {tiles.dtype}, the model takes uint8",
+            mend="give the pixels as they are, 0 to 255: scaling and normalisation are in the graph",
+        )
+    if tiles.ndim != 4 or tiles.shape[1:] != (size, size, 3):
+        got = " x ".join(str(length) for length in tiles.shape)
+        raise ModelError(
+            f"tiles are {got}, the model takes N x {size} x {size} x 3",
+            mend=f"cut the panorama into tiles of {size} px, or export the model with another tile_size_px",
+        )
 
 
 def _check_info(info: ModelInfo, name: str) -> None:

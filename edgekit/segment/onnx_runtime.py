@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import onnxruntime as ort
 
 from edgekit.contracts import Choice, ModelInfo, TileResult
 from edgekit.errors import ModelError
-from edgekit.segment.batches import batches, check_tiles
-from edgekit.segment.contract import INPUT, Tensor, check_graph, expected_tensors, read_info
-from edgekit.segment.providers import RTX, effective_choice, full_name, wanted_providers
+from edgekit.segment.contract import INPUT, Tensor, check_graph, check_tiles, expected_tensors, read_info
+from edgekit.segment.ort_errors import meaning
+from edgekit.segment.providers import RTX, Options, effective_choice, full_name, provider_options, wanted_providers
 from edgekit.segment.rows import decode_rows
 from edgekit.segment.rtx_plugin import rtx_devices
 from edgekit.segment.settings import SegmenterSettings
@@ -32,7 +33,14 @@ _DTYPES = {
 
 
 class OnnxRuntimeSegmenter:
-    """A graph of the contract in an ONNX Runtime session, with output buffers that live as long as it does.
+    """A graph of the contract in an ONNX Runtime session, with buffers and bindings that live as long as it does.
+
+    Calls from several threads wait for one another. On a GPU the outputs are copied straight into these buffers.
+
+    Args:
+        path: the graph.
+        settings: where and how it runs.
+        remark: what the record of the choice should also say.
 
     Raises:
         ModelError: no such file, or no ONNX.
@@ -40,15 +48,22 @@ class OnnxRuntimeSegmenter:
         ProviderError: the wanted provider is not there.
     """
 
-    def __init__(self, path: Path, settings: SegmenterSettings) -> None:
-        self._session: Any = _open_session(path, settings)
-        self._provider = effective_choice(settings, self._session.get_providers())
-        self._info = read_info(self._session.get_modelmeta().custom_metadata_map, name=path.name)
-        inputs = {item.name: _tensor(item) for item in self._session.get_inputs()}
-        outputs = {item.name: _tensor(item) for item in self._session.get_outputs()}
+    def __init__(self, path: Path, settings: SegmenterSettings, *, remark: str | None = None) -> None:
+        session = _open_session(path, settings)
+        self._provider = effective_choice(settings, session.get_providers(), remark=remark)
+        self._info = _info(session, path)
+        inputs = {item.name: _tensor(item) for item in session.get_inputs()}
+        outputs = {item.name: _tensor(item) for item in session.get_outputs()}
         check_graph(self._info, inputs, outputs, name=path.name)
-        wanted = expected_tensors(self._info)[1]
+        tensors, wanted = expected_tensors(self._info)
+        self._tiles = np.zeros(tensors[INPUT].fixed_shape, np.uint8)
         self._outputs = {name: np.zeros(tensor.fixed_shape, tensor.dtype) for name, tensor in wanted.items()}
+        self._lock = threading.Lock()
+        self._session: Any = session
+        self._binding: Any = session.io_binding()
+        self._binding.bind_cpu_input(INPUT, self._tiles)
+        for name, buffer in self._outputs.items():
+            self._binding.bind_output(name, "cpu", 0, buffer.dtype, buffer.shape, buffer.ctypes.data)
 
     @property
     def info(self) -> ModelInfo:
@@ -68,27 +83,42 @@ class OnnxRuntimeSegmenter:
         """
         check_tiles(tiles, self._info)
         results: list[TileResult] = []
-        for batch, real in batches(tiles, self._info.batch):
-            self._run(batch)
-            results += [decode_rows(self._outputs, index, self._info) for index in range(real)]
+        for start in range(0, len(tiles), self._info.batch):
+            part = tiles[start : start + self._info.batch]
+            with self._lock:
+                self._run(part)
+                results += [decode_rows(self._outputs, index, self._info) for index in range(len(part))]
         return results
 
     def close(self) -> None:
         """Let go of the session; calling it twice does no harm."""
-        self._session = None
+        with self._lock:
+            self._session = self._binding = None
 
-    def _run(self, batch: npt.NDArray[np.uint8]) -> None:
-        """Run one batch into the output buffers."""
+    def _run(self, part: npt.NDArray[np.uint8]) -> None:
+        """Run one batch, padded with black, into the output buffers."""
         if self._session is None:
             raise ModelError("the segmenter was closed", mend="open the model again")
-        binding = self._session.io_binding()
-        binding.bind_cpu_input(INPUT, batch)
-        for name, buffer in self._outputs.items():
-            binding.bind_output(name, "cpu", 0, buffer.dtype, buffer.shape, buffer.ctypes.data)
+        self._tiles[: len(part)] = part
+        self._tiles[len(part) :] = 0
         try:
-            self._session.run_with_iobinding(binding)
+            self._session.run_with_iobinding(self._binding)
         except Exception as error:  # ONNX Runtime has no common base class for its errors
-            raise ModelError(f"the model failed while it ran: {_first_line(error)}") from error
+            raise ModelError(f"the model failed while it ran: {meaning(error)}") from error
+
+
+def read_graph_info(path: Path) -> ModelInfo:
+    """What a graph says of itself.
+
+    Raises:
+        ModelError: no such file, or no ONNX.
+        ContractError: the graph breaks the contract.
+    """
+    return _info(_open_session(path, SegmenterSettings()), path)
+
+
+def _info(session: Any, path: Path) -> ModelInfo:
+    return read_info(session.get_modelmeta().custom_metadata_map, name=path.name)
 
 
 def _open_session(path: Path, settings: SegmenterSettings) -> Any:
@@ -101,23 +131,19 @@ def _open_session(path: Path, settings: SegmenterSettings) -> Any:
     options.log_severity_level = LOG_ERRORS_ONLY
     if settings.threads is not None:
         options.intra_op_num_threads = settings.threads
-    providers: list[str] | None = None
+    providers: list[tuple[str, Options]] | None = None
     if full_name(settings.provider) == RTX:
-        options.add_provider_for_devices(rtx_devices()[:1], {})
+        options.add_provider_for_devices(rtx_devices()[:1], provider_options(RTX, settings))
     else:
-        providers = wanted_providers(settings, ort.get_available_providers())
+        names = wanted_providers(settings, ort.get_available_providers())
+        providers = [(name, provider_options(name, settings)) for name in names]
     try:
         return ort.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # ONNX Runtime has no common base class for its errors
         raise ModelError(
-            f"{path} is no ONNX graph that ONNX Runtime {ort.__version__} can load: {_first_line(error)}",
-            mend="copy or export it again",
+            f"ONNX Runtime {ort.__version__} cannot load {path}: {meaning(error)}", mend="copy or export it again"
         ) from error
 
 
 def _tensor(item: Any) -> Tensor:
     return Tensor(_DTYPES.get(item.type, item.type), tuple(item.shape))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

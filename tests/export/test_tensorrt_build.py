@@ -8,7 +8,7 @@ import pytest
 from export.fake_tensorrt import PLAN, fake_tensorrt
 from segment.graphs import INFO, echo_graph
 
-from edgekit.errors import EngineError, ExportError, MissingDependencyError, ProviderError
+from edgekit.errors import EngineError, ExportError
 from edgekit.segment.engine_file import Device, read_sidecar, sidecar_path
 
 pytest.importorskip("onnx")
@@ -127,44 +127,6 @@ def test_a_smoke_test_that_fails_stops_the_build(graph):
 
     with pytest.raises(EngineError, match="not the same"):
         build(graph, smoke=smoke)
-
-
-def test_a_missing_tensorrt_is_one_line(monkeypatch):
-    import sys
-    from types import ModuleType
-
-    monkeypatch.setitem(sys.modules, "tensorrt", None)
-    with pytest.raises(MissingDependencyError, match="TensorRT"):
-        api_module.load_tensorrt()
-    monkeypatch.setitem(sys.modules, "tensorrt", ModuleType("tensorrt"))
-    with pytest.raises(MissingDependencyError, match="not installed"):
-        api_module.load_tensorrt()
-
-
-def test_no_gpu_is_one_line(monkeypatch):
-    import sys
-    from types import ModuleType
-
-    cuda = ModuleType("pycuda.driver")
-    cuda.Error = RuntimeError
-
-    def fail():
-        raise RuntimeError("no CUDA-capable device is detected")
-
-    cuda.init = fail
-    package = ModuleType("pycuda")
-    package.driver = cuda
-    monkeypatch.setitem(sys.modules, "pycuda", package)
-    monkeypatch.setitem(sys.modules, "pycuda.driver", cuda)
-    with pytest.raises(ProviderError, match="no NVIDIA GPU"):
-        build_module.find_device(TensorRtApi(fake_tensorrt("10.3.0")))
-
-
-def test_the_release_of_jetson_linux_is_read(tmp_path):
-    file = tmp_path / "nv_tegra_release"
-    assert build_module.jetpack_release(file) is None
-    file.write_text("# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64\n")
-    assert build_module.jetpack_release(file) == "R36.4.3"
 
 
 def test_external_data_is_part_of_the_digest(tmp_path):
