@@ -149,7 +149,11 @@ class _Job:
         known = self.there.files.get(entry.path)
         if known is not None and known.sha256 == entry.sha256 and not self._settings.verify:
             return True
-        return self._patiently(lambda: self._target.holds(f"{self._name}/{entry.path}", entry), entry.path)
+        place = f"{self._name}/{entry.path}"
+        if not self._patiently(lambda: self._target.holds(place, entry), entry.path):
+            return False
+        self._patiently(lambda: self._target.tidy(place), entry.path)
+        return True
 
     def _send(self, entry: FileEntry, done: int, total: int, report: Progress) -> None:
         def attempt() -> None:

@@ -79,7 +79,7 @@ class Target:
         if self._whole_puts:
             self._fs.pipe_file(self._at(path), content)
             return
-        partial = self._partial(path, "whole")
+        partial = self._partial(path)
         self._make_folder(path)
         with self._fs.open(partial, "wb") as handle:
             handle.write(content)
@@ -100,7 +100,7 @@ class Target:
             seen(entry.size_bytes)
             return
         self._make_folder(path)
-        partial = self._partial(path, entry.sha256[:16])
+        partial = self._partial(path)
         start = self._size(partial) or 0
         if start > entry.size_bytes:
             start = 0
@@ -128,6 +128,11 @@ class Target:
             return False
         return str(info.get("ETag", "")).strip('"') == entry.md5 or self._digest(self._at(path)) == entry.sha256
 
+    def tidy(self, path: str) -> None:
+        """Remove what a cut left beside a file that is there."""
+        if not self._whole_puts and self._size(self._partial(path)) is not None:
+            self._fs.rm_file(self._partial(path))
+
     @property
     def _fs(self) -> Any:
         return self._open()[0]
@@ -154,9 +159,9 @@ class Target:
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}"
 
-    def _partial(self, path: str, mark: str) -> str:
+    def _partial(self, path: str) -> str:
         folder, _, name = self._at(path).rpartition("/")
-        return f"{folder}/.{name}.{mark}{PARTIAL_SUFFIX}"
+        return f"{folder}/.{name}{PARTIAL_SUFFIX}"
 
     def _make_folder(self, path: str) -> None:
         self._fs.makedirs(self._at(path).rpartition("/")[0], exist_ok=True)
