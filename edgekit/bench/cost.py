@@ -96,8 +96,9 @@ def roofline_section(macs_per_call: float | None, call_ms: float | None) -> Json
 def pipeline_section(path: Path, provider: str) -> Json:
     """Milliseconds of each stage of the real pipeline a tile, on the row that comes with the package."""
     from edgekit.runtime.demo import load_demo, write_frames
+    from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
-    from edgekit.runtime.pipeline import Job, run_job
+    from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.row_source import plan_sources
     from edgekit.runtime.settings import RunSettings
     from edgekit.segment import SegmenterSettings

@@ -29,8 +29,9 @@ def demo(
     from edgekit.cli.ui import print_json, progress
     from edgekit.runtime.default_model import default_model_path
     from edgekit.runtime.demo import load_demo, write_frames
+    from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
-    from edgekit.runtime.pipeline import Job, run_job
+    from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.row_source import plan_sources
     from edgekit.runtime.settings import RunSettings
     from edgekit.segment import SegmenterSettings

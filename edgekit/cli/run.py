@@ -54,8 +54,9 @@ def run(
     from edgekit.cli.report import print_summary
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
     from edgekit.cli.ui import print_json, progress
+    from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
-    from edgekit.runtime.pipeline import Job, run_job
+    from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.row_source import plan_sources
     from edgekit.segment import SegmenterSettings
 

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from edgekit.atomic import write_atomic
-from edgekit.calibration import drift_monitor
 from edgekit.contracts import Progress, Segmenter, TileResult
 from edgekit.errors import SourceError
 from edgekit.runtime.ahead import ahead
+from edgekit.runtime.counting import Counting
+from edgekit.runtime.job import Job
 from edgekit.runtime.memory import peak_rss_mb
 from edgekit.runtime.models import segment_all
 from edgekit.runtime.results import write_results
 from edgekit.runtime.row_pass import Batch, RowPass
-from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.stage_clock import StageClock
-from edgekit.store import (
-    MergedFruit,
-    RunFolder,
-    RunPlan,
-    RunRecorder,
-    Season,
-    SourcePlan,
-    StoredSource,
-    StoredTile,
-)
+from edgekit.store import RunFolder, RunRecorder, StoredSource
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Summary, Timing, summarise
-from edgekit.tiles import merge
 
 BATCHES_AHEAD = 2
 """Batches that are cut before the model asks for them; enough to hide decoding and encoding, few enough to hold."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be counted, and how."""
-
-    sources: tuple[SourcePlan, ...]
-    model_file: str
-    """Name of the model's file, for the record."""
-    settings: RunSettings
-    """Its tiles have the model's size."""
-    threshold: float
-    """Confidence at or above which a fruit counts."""
-    threshold_from: str
-    """Where the threshold comes from, in words."""
-    season: Season | None = None
-    """Thresholds by height, and the season's confidences, from which the run's may drift; None without a profile."""
 
 
 def run_job(job: Job, out: Path, models: Sequence[Segmenter], *, progress: Progress) -> Summary:
@@ -110,8 +78,10 @@ class Pipeline:
         self._tiles_done = 0
         self._tiles_waiting = 0
         self._reported: tuple[int, int | None] = (0, None)
-        self._drift = drift_monitor(job.season)
-        self._run_id = recorder.begin(self._plan(job))
+        self._run_id = recorder.begin(job.plan(models[0]))
+        self._counting = Counting(
+            recorder, self._run_id, settings=job.settings.merge, season=job.season, clock=self._clock
+        )
 
     def run(self, started_s: float) -> Summary:
         """Every row that is not counted yet, then the files that are written from the database.
@@ -127,12 +97,12 @@ class Pipeline:
         failures = [row.failure for row in rows if row.failure is not None]
         if failures and all(source.state == "failed" for source in self._sources()):
             raise failures[0]
-        if self._drift is not None:
-            self.note("drift", self._drift.status().sentence())
+        if self._counting.drift is not None:
+            self.note("drift", self._counting.drift.status().sentence())
         with self._clock.stage("results"):
             write_results(self._folder, self._recorder.reader)
         timing = Timing(time.monotonic() - started_s, self._clock.spent_ms(), peak_rss_mb())
-        drift = None if self._drift is None else self._drift.status().as_json()
+        drift = None if self._counting.drift is None else self._counting.drift.status().as_json()
         summary = summarise(self._recorder.reader, timing, drift=drift)
         write_atomic(self._folder.summary, to_json(summary))
         self._recorder.finish(self._run_id)
@@ -194,44 +164,21 @@ class Pipeline:
             else:
                 self._recorder.close_source(source_id, row.shape)
         if row.failure is None:
-            self._merge(source_id)
+            self._counting.merge(source_id)
         self._progress("rows", row.source.number + 1, len(self._sources()))
-
-    def _merge(self, source_id: int) -> None:
-        """All detections of a row become fruit, once, whatever their score."""
-        reader = self._recorder.reader
-        with self._clock.stage("merge"):
-            tiles = list(reader.tiles(source_id))
-            specs, found = [tile.spec for tile in tiles], [tile.instances for tile in tiles]
-            merged = merge(specs, found, reader.source(source_id).size_wh, self._settings.merge)
-            pieces = tuple(len(members) for members in merged.members)
-            fruit = MergedFruit(merged.instances, tuple(merged.cut.tolist()), pieces)
-        with self._clock.stage("store"):
-            self._recorder.put_fruit(source_id, fruit)
-            self._recorder.commit_if_due()
-        self._watch(source_id, tiles)
-
-    def _watch(self, source_id: int, tiles: Iterable[StoredTile]) -> None:
-        """Compare a row's confidences with the season's, and say so where they have drifted."""
-        if self._drift is None:
-            return
-        for tile in tiles:
-            self._drift.add_tile(tile.instances.scores.astype(np.float64))
-        if self._drift.status().drifted:
-            self.note("remark", self._drift.status().sentence(), source_id=source_id)
 
     def note(self, kind: str, message: str, *, source_id: int | None = None) -> None:
         """Write down what a person should know of this run."""
-        self._recorder.event(self._run_id, kind, message, source_id=source_id)
+        self._counting.note(kind, message, source_id=source_id)
 
     def _open_rows(self) -> list[RowPass]:
         """The rows whose tiles are not all stored; those that were cut completely only lack their fruit."""
         rows = []
         for source in self._sources():
             if source.state == "cut":
-                self._merge(source.id)
+                self._counting.merge(source.id)
             elif source.state == "merged":
-                self._watch(source.id, self._recorder.reader.tiles(source.id))
+                self._counting.watch(source.id, self._recorder.reader.tiles(source.id))
             else:
                 stored = self._recorder.reader.tile_specs(source.id)
                 segments = self._folder.segments(source.number)
@@ -249,10 +196,3 @@ class Pipeline:
 
     def _sources(self) -> list[StoredSource]:
         return self._recorder.reader.sources()
-
-    def _plan(self, job: Job) -> RunPlan:
-        info, provider = self._models[0].info, self._models[0].provider
-        model: dict[str, Any] = {"file": job.model_file, "model_id": info.model_id, "provider": asdict(provider)}
-        model |= json.loads(json.dumps(asdict(info)))
-        judged = (job.threshold, job.threshold_from, job.sources, job.season)
-        return RunPlan(model, info.model_id, self._settings.flat(), *judged)

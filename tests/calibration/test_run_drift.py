@@ -12,7 +12,8 @@ from calibration_data import draw_session
 
 from edgekit.calibration.drift import reference_of
 from edgekit.contracts import Choice, Instances, MaskCrop, ModelInfo, TileResult
-from edgekit.runtime.pipeline import Job, run_job
+from edgekit.runtime.job import Job
+from edgekit.runtime.pipeline import run_job
 from edgekit.runtime.row_source import plan_sources
 from edgekit.runtime.settings import RunSettings
 from edgekit.store import RunFolder, RunReader, Season

@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from edgekit.contracts import Choice, Image, Instances, MaskCrop, ModelInfo, ResultFlag, TileResult
 from edgekit.masks import bounds_xyxy
-from edgekit.runtime.pipeline import Job
+from edgekit.runtime.job import Job
 from edgekit.runtime.row_source import plan_sources
 from edgekit.runtime.settings import RunSettings
 from edgekit.tiles import TileSettings

@@ -1,0 +1,37 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from edgekit.contracts import Segmenter
+from edgekit.runtime.settings import RunSettings
+from edgekit.store import RunPlan, Season, SourcePlan
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be counted, and how."""
+
+    sources: tuple[SourcePlan, ...]
+    """Empty for a live run, whose rows come while it lasts."""
+    model_file: str
+    """Name of the model's file, for the record."""
+    settings: RunSettings
+    """Its tiles have the model's size."""
+    threshold: float
+    """Confidence at or above which a fruit counts."""
+    threshold_from: str
+    """Where the threshold comes from, in words."""
+    season: Season | None = None
+    """Thresholds by height, and the season's confidences, from which the run's may drift; None without a profile."""
+
+    def plan(self, segmenter: Segmenter) -> RunPlan:
+        """Everything that decides the result, as it is stored with the run."""
+        info, provider = segmenter.info, segmenter.provider
+        model: dict[str, Any] = {"file": self.model_file, "model_id": info.model_id, "provider": asdict(provider)}
+        model |= json.loads(json.dumps(asdict(info)))
+        judged = (self.threshold, self.threshold_from, self.sources, self.season)
+        return RunPlan(model, info.model_id, self.settings.flat(), *judged)
