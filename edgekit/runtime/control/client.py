@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from pathlib import Path
@@ -34,7 +35,8 @@ def ask(path: Path, command: Command, *, within_s: float = ANSWER_WITHIN_S) -> R
         try:
             with short_address(path) as address:
                 connection.connect(address)
-            connection.sendall(encode_command(command))
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it answered unasked: busy
+                connection.sendall(encode_command(command))
             line = read_line(connection, longest=LONGEST_REPLY, within_s=until_s - time.monotonic())
         except TimeoutError as error:
             raise RunFolderError(f"the run at {path} does not answer", mend="see its log") from error
@@ -42,7 +44,7 @@ def ask(path: Path, command: Command, *, within_s: float = ANSWER_WITHIN_S) -> R
             raise RunFolderError(
                 f"the run at {path} belongs to another user", mend="ask as that user: sudo -u USER edgekit ..."
             ) from error
-        except (BrokenPipeError, ConnectionResetError) as error:
+        except ConnectionResetError as error:
             raise RunFolderError(f"the run at {path} broke off", mend="try again, or see its log") from error
         except OSError as error:
             raise NothingRunsError(f"nothing runs at {path}", mend="start it with `edgekit run --site ...`") from error

@@ -26,7 +26,7 @@ def row_name(text: str) -> str:
     """
     name = "_".join(unicodedata.normalize("NFKC", text[: 4 * LONGEST]).split())
     mend = f"use up to {LONGEST} letters, digits, '-', '_' and '.', the first a letter or a digit"
-    shown = ascii(text[:LONGEST])
+    shown = repr(text[:LONGEST])[:60]  # repr: what a terminal would take as an order is told by its number
     if not name:
         raise SettingsError("a row without a name", mend=mend)
     if len(text) > 4 * LONGEST or len(name) > LONGEST:

@@ -110,5 +110,5 @@ def _object(line: bytes, what: str) -> dict[str, Any]:
 
 def _shown(value: object) -> str:
     """A foreign value in a message: short, without control characters."""
-    text = ascii(value) if not isinstance(value, (dict, list)) else f"a {type(value).__name__}"
+    text = repr(value) if not isinstance(value, (dict, list)) else f"a {type(value).__name__}"
     return text if len(text) <= 40 else f"{text[:40]}..."
