@@ -38,7 +38,7 @@ def parity(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Compare two artifacts on sets of detections; exit code 1 beyond the limits of the candidate's precision."""
-    from edgekit.export.artifacts import is_checkpoint, open_pair
+    from edgekit.export.artifacts import open_pair
     from edgekit.export.parity import DEFAULT_THRESHOLD, LIMITS, compare
     from edgekit.export.pictures import read_tiles
     from edgekit.segment import SegmenterSettings
@@ -52,10 +52,7 @@ def parity(
         ]
     at = threshold if threshold is not None else second.info.default_threshold or DEFAULT_THRESHOLD
     figures = compare(results[0], results[1], info=second.info, threshold=at)
-    peer = is_checkpoint(reference) or is_checkpoint(candidate)
-    kind = (
-        "peer" if peer and second.info.precision == "fp32" and first.info.precision == "fp32" else _lower(first, second)
-    )
+    kind = _lower(first, second)
     faults = figures.beyond(LIMITS[kind])
     summary = {"limits": kind, "passed": not faults, "faults": faults, **figures.summary()}
     summary["skipped_pictures"] = list(found.skipped)

@@ -45,11 +45,9 @@ LIMITS = MappingProxyType(
         "fp32": Limits(0.0, 0.999, 0.9, 1e-4, 0.01, 0.0),
         "fp16": Limits(0.01, 0.99, None, None, None, 0.01),
         "int8": Limits(0.15, 0.94, None, None, None, 0.05),
-        "peer": Limits(0.0, 0.98, 0.8, 2e-3, 0.1, 0.0),
     }
 )
-"""Limits by the candidate's precision; `peer` where the reference is another program that cuts and draws masks by its
-own rule (Ultralytics' predict)."""
+"""Limits by the candidate's precision, whatever the reference: another graph, or the checkpoint in its own program."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +148,15 @@ def compare(
 def match(reference: Instances, candidate: Instances) -> list[tuple[int, int, float]]:
     """Pairs (row of the reference, row of the candidate, mask IoU) of one class, with the largest sum of IoU.
 
-    The closeness of the boxes decides between equal masks, so that rows that differ in their score alone do not swap.
+    The closeness of the scores decides between equal masks, so that rows that differ in their score alone do not swap.
+    Two masks without a pixel, as of a box under one pixel wide, overlap as their boxes do.
     """
     overlaps = np.zeros((len(reference), len(candidate)))
     for i, mask in enumerate(reference.masks):
         for j in np.flatnonzero(candidate.labels == reference.labels[i]):
-            overlaps[i, j] = iou(mask, candidate.masks[j])
+            other = candidate.masks[j]
+            empty = not mask.plane.any() and not other.plane.any()
+            overlaps[i, j] = _box_iou(reference, i, candidate, int(j)) if empty else iou(mask, other)
     gap = np.abs(reference.scores[:, None] - candidate.scores[None, :]) if overlaps.size else overlaps
     rows, columns = linear_sum_assignment(np.where(overlaps >= MATCH_IOU, overlaps - 1e-3 * gap, 0.0), maximize=True)
     return [
@@ -163,6 +164,13 @@ def match(reference: Instances, candidate: Instances) -> list[tuple[int, int, fl
         for i, j in zip(rows, columns, strict=True)
         if overlaps[i, j] >= MATCH_IOU
     ]
+
+
+def _box_iou(reference: Instances, i: int, candidate: Instances, j: int) -> float:
+    a, b = reference.boxes_xyxy[i].astype(np.float64), candidate.boxes_xyxy[j].astype(np.float64)
+    shared = np.prod(np.clip(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0.0, None))
+    joined = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
+    return float(shared / joined) if joined > 0 else float(np.array_equal(a, b))
 
 
 def _at_limit(

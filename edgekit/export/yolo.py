@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
-from edgekit.contracts import CONTRACT_VERSION, Instances, MaskCrop, ModelInfo, TileResult
+from edgekit.contracts import CONTRACT_VERSION, ModelInfo
 from edgekit.errors import CheckpointError, SettingsError
-from edgekit.export.builder import CONTRACT_OUTPUTS, BuiltGraph, Eager, Weights
-from edgekit.export.checkpoint import ULTRALYTICS_CLASSES, file_digest, load_checkpoint
+from edgekit.export.builder import CONTRACT_OUTPUTS, BuiltGraph, Weights
+from edgekit.export.checkpoint import ULTRALYTICS_CLASSES, load_checkpoint
 from edgekit.export.graphs.yolo import YoloGraph, YoloSettings
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.versions import exporter_versions
-from edgekit.masks import trim
+from edgekit.export.yolo_reference import reference
+from edgekit.segment.digest import file_digest
 
 LICENCE = "AGPL-3.0"
 """Ultralytics' own licence, where the checkpoint names none."""
@@ -43,7 +42,7 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
         raise SettingsError("mean_rgb and std_rgb", mend="leave them out: YOLO takes pixels scaled to 0..1")
     model, licence = _untrained(recipe, weights) if weights.path is None else _trained(recipe, weights)
     names = recipe.classes or tuple(str(name) for _, name in sorted(model.names.items()))
-    eager = _eager(copy.deepcopy(model), recipe)
+    eager = reference(copy.deepcopy(model), recipe)
     model.fuse(verbose=False)
     graph = YoloGraph(model.model, YoloSettings.from_recipe(recipe, target)).eval().requires_grad_(False)
     info = ModelInfo(
@@ -134,39 +133,3 @@ def _describe(held: Any) -> str:
     if isinstance(held, dict):
         return f"a table with the keys {', '.join(list(map(str, held))[:3])} ..."
     return f"a {type(held).__name__}"
-
-
-def _eager(model: nn.Module, recipe: Recipe) -> Eager:
-    """Ultralytics' own predict at the recipe's settings, tile by tile."""
-
-    def predict(tiles: npt.NDArray[np.uint8]) -> list[TileResult]:
-        from ultralytics.models.yolo.segment import SegmentationPredictor
-
-        settings = {
-            "conf": recipe.score_floor, "iou": recipe.nms_iou, "max_det": recipe.max_detections,
-            "imgsz": recipe.inner_size_px, "device": "cpu", "verbose": False, "save": False,
-        }  # fmt: skip
-        predictor = SegmentationPredictor(overrides=settings)
-        predictor.setup_model(model, verbose=False)
-        results = []
-        for tile in tiles:
-            bgr = np.ascontiguousarray(tile[..., ::-1])
-            results.append(_tile_result(next(iter(predictor(source=[bgr], stream=False)))))
-        return results
-
-    return predict
-
-
-def _tile_result(result: Any) -> TileResult:
-    """Ultralytics' `Results` as edgekit's."""
-    count = len(result.boxes)
-    if not count:
-        return TileResult(Instances.empty(), 0)
-    planes = result.masks.data.numpy().astype(np.bool_)
-    instances = Instances(
-        result.boxes.xyxy.numpy().astype(np.float32),
-        result.boxes.conf.numpy().astype(np.float32),
-        result.boxes.cls.numpy().astype(np.int32),
-        tuple(trim(MaskCrop(cast("npt.NDArray[np.bool_]", plane), 0, 0)) for plane in planes),
-    )
-    return TileResult(instances, count)

@@ -32,11 +32,9 @@ def test_every_detection_of_ultralytics_is_matched(tmp_path, shared, tomato_weig
     tiles = read_tiles(images, size_px=512, limit=TILES, at_least=TILES).tiles
     first, second = (side.segment(tiles) for side in pair)
     report = compare(first, second, info=pair[1].info, threshold=0.5)
-    assert report.beyond(LIMITS["peer"]) == []
+    assert report.beyond(LIMITS["fp32"]) == []
     assert (report.unmatched, report.exempt) == (0, 0)
     assert report.matched > 50
-    assert report.median_iou >= 0.98
-    assert report.score_difference <= 2e-3
 
 
 def test_a_checkpoint_takes_its_settings_from_the_graph(tomato_weights):
