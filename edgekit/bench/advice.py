@@ -38,6 +38,8 @@ def advise(models: Sequence[Json]) -> Advice:
     scored = [model for model in pool if _f1(model) is not None]
     if not scored:
         fastest = min(pool, key=_tile_ms)
+        if _tile_ms(fastest) == float("inf"):
+            return Advice(None, (*reasons, "neither accuracy nor latency was measured"))
         return Advice(fastest["name"], (*reasons, f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)",
                                         "accuracy was not measured: give --data and --images"))  # fmt: skip
     best = max(scored, key=lambda model: _f1(model) or 0.0)
@@ -57,12 +59,20 @@ def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[
         speed = f"{_tile_ms(chosen):.1f} against {_tile_ms(best):.1f} ms a tile"
         reasons.append(f"{best['name']} has {_f1(best):.3f}, but the pictures do not tell them apart; faster: {speed}")
     others = [other for other in scored if other is not chosen and other is not best]
-    reasons += [f"{other['name']}: mask F1 {_f1(other):.3f}{_interval_text(chosen, other)}" for other in others]
+    reasons += [_beside(chosen, other) for other in others]
     if _keeps_up(chosen):
         reasons.append(f"it keeps up: {_speed_text(chosen)}")
     if models == 1:
         reasons.append("it is the only model here: bench others beside it to choose")
     return reasons
+
+
+def _beside(chosen: Json, other: Json) -> str:
+    """What speaks against another model."""
+    counts = other["accuracy"]["counts"]
+    found = f"{counts['found']} found, {counts['false_alarms']} false alarms"
+    is_what = "is less accurate" if _told_apart(chosen, other) else "is not told apart, but not faster"
+    return f"{other['name']} {is_what}: {found}, mask F1 {_f1(other):.3f}{_interval_text(chosen, other)}"
 
 
 def _told_apart(best: Json, other: Json) -> bool:

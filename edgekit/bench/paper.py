@@ -1,8 +1,8 @@
 """The paper's Tables 1 and 2 beside the figures of the models at hand.
 
 "Comprehensive Evaluation of Paprika Instance Segmentation Models Based on Segmentation Quality and Confidence Score
-Reliability", Horticulturae 2025, 11(5), 525. Its pictures are not public, so that its Table 1 can be set beside but not
-be reproduced. How its Table 2 comes about was checked; see `EXPLAINED`.
+Reliability", Horticulturae 2025, 11(5), 525. Its pictures are not public, so that its Table 1 cannot be reproduced; its
+figures are not at hand either, and none is made up: dashes. How its Table 2 comes about was checked, see `PAPER`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,14 @@ PAPER: Mapping[str, PaperRow] = MappingProxyType({
 })  # fmt: skip
 
 
+TABLE_1 = ("mask_ap50", "mask_ap50_95", "mask_f1", "aji", "r")
+"""The figures of Table 1, by their names in a report."""
+TABLE_1_NOTE = (
+    "The paper's own figures are dashes: its pictures are not public, so they cannot be measured again, and its table "
+    "is not at hand in the sources that this was built from. Between data compare the order of models, not figures."
+)
+
+
 def table_2(models: Sequence[Json]) -> list[list[str]]:
     """Rows of Table 2: model, parameters and MACs here, the paper's, and how those come about."""
     rows = [
@@ -59,13 +67,25 @@ def table_2(models: Sequence[Json]) -> list[list[str]]:
 
 def table_1(models: Sequence[Json]) -> list[list[str]]:
     """Rows of Table 1: AP@50, AP@50-95, F1 and AJI at their best thresholds, and R, on the data at hand."""
-    rows = [["model", "mask AP@50", "mask AP@50-95", "mask F1 (at)", "AJI (at)", "R"]]
+    rows = [["model", "measured on", "mask AP@50", "mask AP@50-95", "mask F1 (at)", "AJI (at)", "R", "p of R"]]
     for model in models:
-        figures = (model.get("accuracy") or {}).get("figures", {})
-        rows.append([model["name"], *(_figure(figures.get(name)) for name in (
-            "mask_ap50", "mask_ap50_95", "mask_f1", "aji", "r",
-        ))])  # fmt: skip
+        accuracy = model.get("accuracy") or {}
+        figures, pairs = accuracy.get("figures", {}), accuracy.get("reliability") or {}
+        p_value = "-" if pairs.get("p_value") is None else f"{pairs['p_value']:.2g}"
+        cells = [_figure(figures.get(name)) for name in TABLE_1]
+        rows.append([model["name"], _data(accuracy), *cells, p_value])
+    known = {(model.get("info") or {}).get("model") for model in models}
+    rows += [
+        [f"{row.title} (paper)", "paprika, 512 px tiles", *["-"] * (len(TABLE_1) + 1)]
+        for name, row in PAPER.items()
+        if name in known
+    ]
     return rows
+
+
+def _data(accuracy: Json) -> str:
+    data = accuracy.get("data")
+    return f"{data['pictures']} pictures, {data['labels']} labels" if data else "-"
 
 
 def _figure(figure: Json | None) -> str:

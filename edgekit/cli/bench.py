@@ -33,7 +33,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tabl
 
 @app.command(epilog="Example: edgekit bench a.onnx b.onnx --data instances.json --report bench.html")
 def run(
-    models: Annotated[list[Path] | None, typer.Argument(metavar="[MODEL]...", help="Default: the fruit model.")] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[MODEL]...", help="Graphs, engines or folders of them; default: the fruit model."),
+    ] = None,
     data: Labels = None,
     images: Images = None,
     class_map: ClassMap = "",
@@ -42,7 +45,12 @@ def run(
     only: Annotated[str, typer.Option(help="Sections, by commas: model, latency, device, accuracy.")] = "",
     backend: Annotated[str, typer.Option("--backend", "--provider", help="cpu, cuda, tensorrt, ...")] = "cpu",
     threads: Annotated[int | None, typer.Option(help="Threads of the model; default: one a core.")] = None,
-    batch: Annotated[str, typer.Option(help="Tiles a call at which throughput is told, by commas.")] = "1,4",
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Take the artifacts that were exported with this batch.")
+    ] = None,
+    calls: Annotated[
+        str, typer.Option("--tiles-a-call", help="At which throughput is told as well, by commas.")
+    ] = "1,4",
     seconds: Annotated[float, typer.Option(help="Seconds of timed calls; the warm-up takes a third.")] = 10.0,
     speed: Annotated[float, typer.Option(help="Planned speed of the trolley, m/s.")] = 0.25,
     px_per_metre: Annotated[float, typer.Option(help="Scale of the panorama.")] = 1280.0,
@@ -56,6 +64,7 @@ def run(
 ) -> None:
     """Bench one model or several: MACs, latency, device and, with --data, accuracy, in one report."""
     from edgekit.bench.accuracy.evaluate import AccuracySettings
+    from edgekit.bench.artifacts import choose_artifacts
     from edgekit.bench.latency.measure import MeasureSettings
     from edgekit.bench.latency.trolley import TrolleySettings
     from edgekit.bench.run import bench_models
@@ -66,7 +75,7 @@ def run(
 
     settings = BenchSettings(
         tuple(_listed(only)) or SECTIONS,
-        tuple(_whole(text) for text in _listed(batch)),
+        tuple(_whole(text) for text in _listed(calls)),
         not no_pipeline,
         MeasureSettings(seconds / 3, seconds, most_s=max(120.0, seconds)),
         TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
@@ -74,8 +83,9 @@ def run(
     )
     labelled = _labelled((data, images, ignore_masks), class_map, ignore_classes)
     engine = SegmenterSettings(provider=backend, threads=threads)
+    paths = choose_artifacts(models or [default_model_path()], batch)
     with progress(quiet=quiet) as told:
-        document, runs = bench_models(models or [default_model_path()], labelled, engine, settings, progress=told)
+        document, runs = bench_models(paths, labelled, engine, settings, progress=told)
     _deliver(document, runs, labelled.images if labelled else None, (out, report, as_json, quiet))
 
 
@@ -141,16 +151,17 @@ def table(
     as_json: AsJson = False,
 ) -> None:
     """The paper's Tables 1 and 2 for these models, beside the paper's own figures."""
-    from edgekit.bench.paper import table_1, table_2
+    from edgekit.bench.paper import TABLE_1_NOTE, table_1, table_2
     from edgekit.cli.ui import print_json
 
     models = [model for path in reports for model in _read(path)["models"]]
     first, second = table_1(models), table_2(models)
     if as_json:
-        print_json({"table_1": first, "table_2": second})
+        print_json({"table_1": first, "table_1_note": TABLE_1_NOTE, "table_2": second})
         return
-    typer.echo("Table 1: accuracy, on the data at hand (the paper's pictures are not public)")
+    typer.echo("Table 1: accuracy, on the data at hand")
     _print_table(first)
+    typer.echo(TABLE_1_NOTE)
     typer.echo("\nTable 2: cost (MACs are not FLOPs: one multiply-accumulate is two of them)")
     _print_table(second)
 
@@ -228,7 +239,7 @@ def _whole(text: str) -> int:
     from edgekit.errors import SettingsError
 
     if not text.isdigit():
-        raise SettingsError(f"--batch {text}", mend="give whole numbers, such as 1,4")
+        raise SettingsError(f"--tiles-a-call {text}", mend="give whole numbers, such as 1,4")
     return int(text)
 
 

@@ -71,8 +71,8 @@ def test_sections_can_be_chosen(bench: Path) -> None:
     assert "accuracy" in model
     with pytest.raises(SettingsError, match="no section speed"):
         run(bench, "--only", "speed")
-    with pytest.raises(SettingsError, match="--batch"):
-        run(bench, "--batch", "two")
+    with pytest.raises(SettingsError, match="--tiles-a-call"):
+        run(bench, "--tiles-a-call", "two")
 
 
 def test_ignored_regions_as_masks(bench: Path) -> None:
