@@ -267,6 +267,8 @@ class Frame:
     """Presentation time of a file, or monotonic time of a live camera, in seconds."""
     fault: str | None = None
     """What is wrong with the picture where the source could tell (corrupt stretch, frozen, cut short); else None."""
+    device_time_s: float | None = None
+    """Time stamp that a live camera or its stream gave the picture, on a clock of its own; None where there is none."""
 
 
 @runtime_checkable

@@ -184,17 +184,17 @@ def test_a_network_stream_whose_server_is_killed(tmp_path: Path) -> None:
 
 
 def test_pictures_are_turned_as_the_camera_is_mounted() -> None:
-    from edgekit.runtime.sources.camera import _turn
+    from edgekit.runtime.sources.mounting import turning
 
     image = np.zeros((2, 3, 3), np.uint8)
     image[0, 0] = 9
-    turned = _turn(CameraDescription("v4l2", "/dev/video0", turn_deg=90))
+    turned = turning(CameraDescription("v4l2", "/dev/video0", turn_deg=90))
     assert turned is not None
     assert turned(image)[0, 1, 0] == 9
-    mirrored = _turn(CameraDescription("v4l2", "/dev/video0", mirror=True))
+    mirrored = turning(CameraDescription("v4l2", "/dev/video0", mirror=True))
     assert mirrored is not None
     assert mirrored(image)[0, 2, 0] == 9
-    assert _turn(CameraDescription("v4l2", "/dev/video0")) is None
+    assert turning(CameraDescription("v4l2", "/dev/video0")) is None
 
 
 def test_raw_rows_are_read_by_their_stride(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_raw_rows_are_read_by_their_stride(tmp_path: Path) -> None:
     path.write_bytes(padded.tobytes() * 2 + b"rest")
     with path.open("rb") as pipe:
         framing = RawFraming((7, 5))
-        assert np.array_equal(framing.read(pipe), image)
-        assert np.array_equal(framing.read(pipe), image)
+        assert np.array_equal(framing.read(pipe).image, image)
+        assert np.array_equal(framing.read(pipe).image, image)
         assert framing.read(pipe) is None
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from edgekit.errors import SourceError
-from edgekit.runtime.sources import VideoSource, open_source
+from edgekit.runtime.sources import open_source
+from edgekit.runtime.sources.video import VideoSource
 
 FRAMES = 60
 

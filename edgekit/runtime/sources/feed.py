@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from typing import BinaryIO, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from edgekit.contracts import Image
-from edgekit.runtime.sources.framing import Framing, FramingError
+from edgekit.runtime.sources.framing import Framing, FramingError, Pipe
 
 _KILL_AFTER_S = 1.0
 _STDERR_BYTES = 400
@@ -25,6 +26,8 @@ class Newest(NamedTuple):
     """Frames that came before it in this process."""
     time_s: float
     """Monotonic time of its arrival."""
+    device_time_s: float | None
+    """Time stamp of camera or stream; None where there is none."""
 
 
 class Feed:
@@ -37,15 +40,25 @@ class Feed:
 
     def __init__(self, command: Sequence[str], framing: Framing) -> None:
         self._framing = framing
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         self._process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._said
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # so that what the process started itself can be ended with it
         )
+        self._words = b""
         self._changed = threading.Condition()
         self._newest: Newest | None = None
         self._ended = False
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
+        self._stopping = threading.Lock()
+        self._last_words: tuple[int | None, str] | None = None
+        self._threads = [
+            threading.Thread(target=work, name="edgekit-feed", daemon=True) for work in (self._read, self._listen)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def take(self, timeout_s: float) -> Newest | None:
         """The newest frame that was not taken yet; None where none came in time or the process ended."""
@@ -61,31 +74,47 @@ class Feed:
             return self._ended and self._newest is None
 
     def stop(self) -> tuple[int | None, str]:
-        """End process and thread; return the exit status (None where it had to be killed) and the last words."""
+        """End process and thread; return the exit status (None where it had to be killed) and the last words.
+
+        Calling it twice, or from two threads, does no harm.
+        """
+        with self._stopping:
+            if self._last_words is None:
+                self._last_words = self._stop()
+            return self._last_words
+
+    def _stop(self) -> tuple[int | None, str]:
         status = self._process.poll()
         if status is None and self._ended:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 status = self._process.wait(_KILL_AFTER_S)
-        if status is None:
-            self._process.kill()
-            self._process.wait()
-        self._thread.join()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        with self._said:
-            self._said.seek(0)
-            words = self._said.read()[-_STDERR_BYTES:].decode(errors="replace").strip()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for thread in self._threads:
+            thread.join()
+        for pipe in (self._process.stdout, self._process.stderr):
+            cast("IO[bytes]", pipe).close()
+        words = self._words.decode(errors="replace").strip()
         return status, words.splitlines()[-1] if words else ""
 
     def _read(self) -> None:
-        pipe = cast(BinaryIO, self._process.stdout)
+        pipe = cast(Pipe, self._process.stdout)
         number = 0
-        with contextlib.suppress(FramingError, OSError, ValueError):
-            while (image := self._framing.read(pipe)) is not None:
-                with self._changed:
-                    self._newest = Newest(image, number, time.monotonic())
-                    self._changed.notify()
-                number += 1
-        with self._changed:
-            self._ended = True
-            self._changed.notify()
+        try:
+            with contextlib.suppress(FramingError, OSError, ValueError):
+                while (arrival := self._framing.read(pipe)) is not None:
+                    with self._changed:
+                        self._newest = Newest(arrival.image, number, time.monotonic(), arrival.device_time_s)
+                        self._changed.notify()
+                    number += 1
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify()
+
+    def _listen(self) -> None:
+        """Keep the end of what the process says; a process that complains all night fills neither memory nor disk."""
+        with contextlib.suppress(OSError, ValueError):
+            while said := cast("IO[bytes]", self._process.stderr).read(_STDERR_BYTES):
+                self._words = (self._words + said)[-_STDERR_BYTES:]

@@ -1,27 +1,47 @@
-"""How frames go through a pipe: with a header each, or raw pictures of a size that is known."""
+"""How frames go through a pipe: with a header each, or raw pictures of a size that is known.
+
+Pixels are read from the pipe into the array that becomes the frame: no copy is made where rows are not padded.
+"""
 
 from __future__ import annotations
 
+import math
 import struct
-from typing import BinaryIO, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from edgekit.contracts import Image
 
-_HEADER = struct.Struct("<4sII")
-_MAGIC = b"EKF1"
-_MOST_PX = 1 << 28
+_HEADER = struct.Struct("<4sIIId")
+_MAGIC = b"EKF2"
+_MOST_BYTES = 1 << 30
 
 
 class FramingError(Exception):
     """What came through the pipe is no frame. Stays inside the sources."""
 
 
+class Pipe(Protocol):
+    """The reading end of a pipe, without a buffer."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer as far as bytes are there; 0 at the end."""
+        ...
+
+
+class Arrival(NamedTuple):
+    """A picture as it came through the pipe."""
+
+    image: Image
+    device_time_s: float | None
+    """Time stamp that the camera or the stream gave it; None where there is none."""
+
+
 class Framing(Protocol):
     """Reads one frame from a pipe."""
 
-    def read(self, pipe: BinaryIO) -> Image | None:
+    def read(self, pipe: Pipe) -> Arrival | None:
         """The next frame, None where the pipe ended.
 
         Raises:
@@ -30,40 +50,60 @@ class Framing(Protocol):
         ...
 
 
+def header(size_wh: tuple[int, int], stride: int, time_s: float | None = None) -> bytes:
+    """What goes before the rows of a frame, each of which takes `stride` bytes, padding included."""
+    return _HEADER.pack(_MAGIC, *size_wh, stride, math.nan if time_s is None else time_s)
+
+
 def packed(image: Image) -> bytes:
     """A frame with its header."""
     height, width = image.shape[:2]
-    return _HEADER.pack(_MAGIC, width, height) + image.tobytes()
+    return header((width, height), 3 * width) + image.tobytes()
 
 
 class HeaderFraming:
-    """Frames as `packed` writes them."""
+    """Frames with a `header` each."""
 
-    def read(self, pipe: BinaryIO) -> Image | None:
+    def read(self, pipe: Pipe) -> Arrival | None:
         """The next frame, None where the pipe ended."""
-        header = pipe.read(_HEADER.size)
-        if len(header) < _HEADER.size:
+        start = bytearray(_HEADER.size)
+        if not _fill(pipe, memoryview(start)):
             return None
-        magic, width, height = _HEADER.unpack(header)
-        if magic != _MAGIC or not 0 < width * height < _MOST_PX:
+        magic, width, height, stride, time_s = _HEADER.unpack(start)
+        if magic != _MAGIC or not 0 < 3 * width <= stride or not 0 < stride * height < _MOST_BYTES:
             raise FramingError("the pipe is out of step")
-        data = pipe.read(width * height * 3)
-        if len(data) < width * height * 3:
-            return None
-        return np.frombuffer(data, np.uint8).reshape(height, width, 3)
+        image = _read_rows(pipe, (width, height), stride)
+        return None if image is None else Arrival(image, None if math.isnan(time_s) else time_s)
 
 
 class RawFraming:
     """Raw RGB pictures of one size, each row padded to four bytes, as GStreamer writes them."""
 
     def __init__(self, size_wh: tuple[int, int]) -> None:
-        self._width, self._height = size_wh
-        self._stride = -(-self._width * 3 // 4) * 4
+        self._size_wh = size_wh
+        self._stride = -(-size_wh[0] * 3 // 4) * 4
 
-    def read(self, pipe: BinaryIO) -> Image | None:
+    def read(self, pipe: Pipe) -> Arrival | None:
         """The next frame, None where the pipe ended."""
-        data = pipe.read(self._stride * self._height)
-        if len(data) < self._stride * self._height:
-            return None
-        rows = np.frombuffer(data, np.uint8).reshape(self._height, self._stride)
-        return np.ascontiguousarray(rows[:, : self._width * 3]).reshape(self._height, self._width, 3)
+        image = _read_rows(pipe, self._size_wh, self._stride)
+        return None if image is None else Arrival(image, None)
+
+
+def _read_rows(pipe: Pipe, size_wh: tuple[int, int], stride: int) -> Image | None:
+    """Pixels without the padding of their rows."""
+    width, height = size_wh
+    rows = np.empty((height, stride), np.uint8)
+    if not _fill(pipe, rows.data.cast("B")):
+        return None
+    return np.ascontiguousarray(rows[:, : width * 3]).reshape(height, width, 3)
+
+
+def _fill(pipe: Pipe, buffer: memoryview) -> bool:
+    """Fill the buffer; False where the pipe ends before."""
+    done = 0
+    while done < len(buffer):
+        count = pipe.readinto(buffer[done:])
+        if not count:
+            return False
+        done += count
+    return True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from edgekit.contracts import Frame, Image
 from edgekit.errors import SourceError
 from edgekit.runtime.sources.feed import Feed, Newest
+from edgekit.runtime.sources.pace import Asked, Pace
 
 _TICK_S = 0.1
 
@@ -32,14 +33,38 @@ class LiveSettings:
     """True where the stream has an end of its own (a file at real-time pace): then its end is not an outage."""
 
 
+@dataclass
+class _Outages:
+    """How often the stream was lost, and for how long, by reason."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    lost_s: dict[str, float] = field(default_factory=dict)
+
+    def add(self, reason: str) -> None:
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+
+    def over(self, reason: str, seconds: float) -> None:
+        self.lost_s[reason] = self.lost_s.get(reason, 0.0) + seconds
+
+    def lines(self) -> list[str]:
+        return [self._line(reason, count) for reason, count in self.counts.items()]
+
+    def _line(self, reason: str, count: int) -> str:
+        times = [f"{count} times"] if count > 1 else []
+        lost = [f"{self.lost_s[reason]:.1f} s without pictures"] if reason in self.lost_s else []
+        return f"{reason} ({', '.join(times + lost)})" if times or lost else reason
+
+
 class LiveSource:
-    """A camera as a source. Numbers go on through outages, so a gap in them is a gap in the pictures.
+    """A camera as a source. A gap in the numbers is a gap in the pictures: frames that gave way to newer ones are
+    missing by number, and an outage leaves out as many numbers as frames would have come.
 
     Args:
         name: what a person calls the camera.
         start: starts the process that gives its frames.
         settings: patience.
         turn: applied to every picture (mounting, mirror); None: as it comes.
+        asked: what the camera was asked for, to tell where it gives something else.
     """
 
     def __init__(
@@ -49,16 +74,23 @@ class LiveSource:
         *,
         settings: LiveSettings | None = None,
         turn: Callable[[Image], Image] | None = None,
+        asked: Asked | None = None,
     ) -> None:
         self._name = name
         self._start = start
         self._settings = settings or LiveSettings()
         self._turn = turn
+        self._asked = asked or Asked()
         self._feed: Feed | None = None
         self._closed = False
         self._seen = 0
+        self._delivered = 0
         self._dropped = 0
-        self._outages: dict[str, int] = {}
+        self._rate_hz: float | None = None
+        self._last_s: float | None = None
+        self._trouble: str | None = None
+        self._outages = _Outages()
+        self._doubts: list[str] = []
 
     @property
     def name(self) -> str:
@@ -76,10 +108,20 @@ class LiveSource:
         return self._dropped
 
     @property
+    def rate_hz(self) -> float | None:
+        """Frames a second that the camera really gives, dropped ones included; None before two seconds are over."""
+        return self._rate_hz
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no pictures come at present; None while they do. May be read from another thread."""
+        return self._trouble
+
+    @property
     def faults(self) -> tuple[str, ...]:
         """Outages so far, a line a kind with how often: a night without a camera stays one line."""
-        lines = [f"{reason} ({count} times)" if count > 1 else reason for reason, count in self._outages.items()]
-        return (*lines, f"{self._dropped} frames were dropped, too late to be used") if self._dropped else tuple(lines)
+        dropped = f"{self._dropped} frames were dropped, too late to be used"
+        return (*self._doubts, *self._outages.lines(), *([dropped] if self._dropped else []))
 
     def __iter__(self) -> Iterator[Frame]:
         """Frames until the camera is closed, its stream has its end, or it was silent for too long.
@@ -90,16 +132,16 @@ class LiveSource:
         pause_s, silent_since = self._settings.first_pause_s, time.monotonic()
         try:
             while not self._closed:
-                self._feed = self._start()
-                before = self._seen
-                reason = yield from self._run(self._feed)
-                status, words = self._feed.stop()
-                self._feed = None
-                if reason is None and self._settings.may_end and status == 0:
+                feed = self._feed = self._start()
+                before = self._delivered
+                reason = yield from self._run(feed)
+                status, words = feed.stop()
+                if self._closed or (reason is None and self._settings.may_end and status == 0):
                     return
-                if self._seen > before:
+                if self._delivered > before:
                     pause_s, silent_since = self._settings.first_pause_s, time.monotonic()
-                self._note(reason or f"the stream ended{f': {words}' if words else ''}")
+                self._trouble = reason or f"the stream ended{f': {words}' if words else ''}"
+                self._outages.add(self._trouble)
                 if self._give_up(silent_since):
                     return
                 self._wait(pause_s)
@@ -108,29 +150,43 @@ class LiveSource:
             self.close()
 
     def close(self) -> None:
-        """End the process; calling it twice does no harm."""
+        """End the process; calling it twice, or from another thread, does no harm."""
         self._closed = True
-        feed, self._feed = self._feed, None
-        if feed is not None:
-            feed.stop()
+        if self._feed is not None:
+            self._feed.stop()
 
     def _run(self, feed: Feed) -> Generator[Frame, None, str | None]:
         """Frames of one process; returns why it is given up, None where it ended by itself."""
         last: Image | None = None
-        start, fresh_s, patience_s = self._seen, time.monotonic(), self._settings.start_s
+        pace, start = Pace(self._asked), self._seen
+        fresh_s, patience_s = time.monotonic(), self._settings.start_s
         while not self._closed:
             newest = feed.take(_TICK_S)
             if newest is None:
                 if feed.ended:
                     return None
             elif last is None or not _same(newest.image, last):
-                last, fresh_s, patience_s = newest.image, newest.time_s, self._settings.stall_s
+                start = self._resumed(newest, start) if last is None else start
+                last, patience_s = newest.image, self._settings.stall_s
+                self._watch(pace, newest)
                 yield self._frame(newest, start)
+                fresh_s = time.monotonic()  # the time that the reader took is not the camera's
             else:
                 self._count(newest, start)
             if time.monotonic() - fresh_s > patience_s:
                 return "no frame in time" if newest is None else "the picture stood still, bit for bit"
         return None
+
+    def _resumed(self, newest: Newest, start: int) -> int:
+        """The first picture of a process: where an outage lies behind, numbers are left out for the missed frames."""
+        if self._last_s is None:
+            return start
+        lost_s = newest.time_s - self._last_s
+        if self._trouble is not None:
+            self._outages.over(self._trouble, lost_s)
+        missed = max(1, round(lost_s * (self._rate_hz or self._asked.rate_hz or 1.0)) - 1)
+        self._seen = start + missed
+        return self._seen
 
     def _count(self, newest: Newest, start: int) -> int:
         """Number of a frame in the stream; frames that were passed over are counted."""
@@ -141,18 +197,24 @@ class LiveSource:
 
     def _frame(self, newest: Newest, start: int) -> Frame:
         number = self._count(newest, start)
+        self._delivered += 1
+        self._last_s, self._trouble = newest.time_s, None
         image = newest.image if self._turn is None else np.ascontiguousarray(self._turn(newest.image))
-        return Frame(image, number, newest.time_s)
+        return Frame(image, number, newest.time_s, device_time_s=newest.device_time_s)
 
-    def _note(self, reason: str) -> None:
-        if not self._closed:
-            self._outages[reason] = self._outages.get(reason, 0) + 1
+    def _watch(self, pace: Pace, newest: Newest) -> None:
+        """Compare what comes with what was asked; each doubt is told once."""
+        height, width = newest.image.shape[:2]
+        for doubt in (pace.note(newest.number, newest.time_s), pace.size((width, height))):
+            if doubt is not None and doubt not in self._doubts and len(self._doubts) < 2:
+                self._doubts.append(doubt)
+        self._rate_hz = pace.rate_hz or self._rate_hz
 
     def _give_up(self, silent_since: float) -> bool:
         limit_s = self._settings.give_up_s
         if limit_s is None or time.monotonic() - silent_since < limit_s:
             return False
-        if not self._seen:
+        if not self._delivered:
             raise SourceError(f"{self._name} gave no frame ({'; '.join(self.faults)})", mend="check cable and address")
         return True
 

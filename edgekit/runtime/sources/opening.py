@@ -6,11 +6,9 @@ from pathlib import Path
 
 from edgekit.contracts import FrameSource
 from edgekit.errors import SourceError
-from edgekit.runtime.sources.camera import CameraDescription, open_camera
+from edgekit.runtime.sources.description import read_camera
 from edgekit.runtime.sources.folder import FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
-from edgekit.runtime.sources.video import VideoSource
-from edgekit.settings_file import read_settings
 
 
 def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
@@ -25,7 +23,9 @@ def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
         SourceError: nothing is there, the folder holds no pictures, or the file is empty or no video.
     """
     if path.suffix == ".toml" and path.is_file():
-        return open_camera(read_settings(path, CameraDescription))
+        from edgekit.runtime.sources.camera import open_camera
+
+        return open_camera(read_camera(path))
     if path.is_dir():
         return FolderSource(path, rate_hz=rate_hz)
     if not path.exists():
@@ -35,4 +35,6 @@ def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
     if path.suffix.lower() in PICTURE_SUFFIXES:
         hint = "give the folder it lies in, or use --panorama if it is a finished panorama"
         raise SourceError(f"{path} is one picture, not a sequence", mend=hint)
+    from edgekit.runtime.sources.video import VideoSource  # brings PyAV along, which pictures do not need
+
     return VideoSource(path)
