@@ -25,6 +25,7 @@ from edgekit.contracts import Segmenter
 from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
 from edgekit.graph.macs import graph_cost
+from edgekit.segment.stage_times import StageTimes
 
 FIRST_CALLS = 10
 """Calls of the warm-up that the report shows."""
@@ -58,8 +59,11 @@ def latency_and_device(
         settings: how long, and at which batches.
     """
     batch = segmenter.info.batch
+    before = _spent_s(segmenter)
     with watching(probe) as watch:
         timed = measure(_call(segmenter, tiles, batch), settings=settings.measure)
+    calls = len(timed.samples_ms) + len(timed.warm_up_ms)
+    inside = {name: 1e3 * (spent - before[name]) / (calls * batch) for name, spent in _spent_s(segmenter).items()}
     stability = judge_stability(
         timed.samples_ms, timed.starts_s, before=watch.state(last=False), after=watch.state(last=True)
     )
@@ -71,6 +75,10 @@ def latency_and_device(
         "tiles_per_call": batch,
         "call_ms": asdict(summary),
         "tile_ms_median": (summary.median_ms or 0.0) / batch,
+        "stages_ms_per_tile": inside or None,
+        "stages_reason": None
+        if inside
+        else "this backend overlaps the copies of one batch with the kernels of another",
         "opened_ms": opened_ms,
         "first_call_ms": timed.warm_up_ms[0],
         "first_result_ms": opened_ms + timed.warm_up_ms[0],
@@ -84,6 +92,12 @@ def latency_and_device(
         "starts_s": list(timed.starts_s),
     }
     return latency, _device_section(watch, timed, batch, speed.tiles_per_metre)
+
+
+def _spent_s(segmenter: Segmenter) -> dict[str, float]:
+    """Seconds by stage so far; empty where the backend does not keep them."""
+    times = getattr(segmenter, "times", None)
+    return dict(times.spent_s) if isinstance(times, StageTimes) else {}
 
 
 def roofline_section(macs_per_call: float | None, call_ms: float | None) -> Json:

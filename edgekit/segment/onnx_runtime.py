@@ -18,6 +18,7 @@ from edgekit.segment.providers import RTX, Options, effective_choice, full_name,
 from edgekit.segment.rows import decode_rows
 from edgekit.segment.rtx_plugin import rtx_devices
 from edgekit.segment.settings import SegmenterSettings
+from edgekit.segment.stage_times import StageTimes
 
 LOG_ERRORS_ONLY = 3
 """ONNX Runtime's severity: its warnings on standard error say nothing that is not checked and told here."""
@@ -59,6 +60,8 @@ class OnnxRuntimeSegmenter:
         self._tiles = np.zeros(tensors[INPUT].fixed_shape, np.uint8)
         self._outputs = {name: np.zeros(tensor.fixed_shape, tensor.dtype) for name, tensor in wanted.items()}
         self._lock = threading.Lock()
+        self.times = StageTimes()
+        """Where the time went so far."""
         self._session: Any = session
         self._binding: Any = session.io_binding()
         self._binding.bind_cpu_input(INPUT, self._tiles)
@@ -88,6 +91,7 @@ class OnnxRuntimeSegmenter:
             with self._lock:
                 self._run(part)
                 results += [decode_rows(self._outputs, index, self._info) for index in range(len(part))]
+                self.times.end("postprocess")
         return results
 
     def close(self) -> None:
@@ -99,12 +103,15 @@ class OnnxRuntimeSegmenter:
         """Run one batch, padded with black, into the output buffers."""
         if self._session is None:
             raise ModelError("the segmenter was closed", mend="open the model again")
+        self.times.start()
         self._tiles[: len(part)] = part
         self._tiles[len(part) :] = 0
+        self.times.end("preprocess")
         try:
             self._session.run_with_iobinding(self._binding)
         except Exception as error:  # ONNX Runtime has no common base class for its errors
             raise ModelError(f"the model failed while it ran: {meaning(error)}") from error
+        self.times.end("infer")
 
 
 def read_graph_info(path: Path) -> ModelInfo:

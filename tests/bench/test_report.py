@@ -104,6 +104,8 @@ def test_latency_and_device_sections_on_fakes() -> None:
     assert latency["call_ms"]["n"] >= 30
     assert latency["tiles_per_call"] == 2
     assert latency["first_result_ms"] > 12
+    assert latency["stages_ms_per_tile"] is None
+    assert "overlaps" in latency["stages_reason"]
     assert set(latency["tiles_per_s_by_call_size"]) == {"1", "4"}
     assert set(segmenter.calls) == {1, 2, 4}
     assert device["mean_w"] == pytest.approx(7, rel=0.05)

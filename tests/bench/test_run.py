@@ -56,6 +56,10 @@ def test_one_command_gives_the_whole_report(bench: Path) -> None:
     assert model["accuracy"]["data"]["pictures"] == 12
     assert model["latency"]["call_ms"]["n"] >= 30
     assert model["latency"]["pipeline"] is None
+    stages = model["latency"]["stages_ms_per_tile"]
+    assert list(stages) == ["preprocess", "infer", "postprocess"]
+    assert min(stages.values()) > 0
+    assert sum(stages.values()) < 1.5 * model["latency"]["call_ms"]["max_ms"]
     assert model["device"]["energy_j"] is not None or "energy" in model["device"]["missing"]
     assert model["model"]["macs"] == 0
     page = (bench / "b.html").read_text()

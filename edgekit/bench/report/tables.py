@@ -85,6 +85,8 @@ def latency_table(model: Json) -> Table:
         [f"tiles a second, {size} a call", number(value, 2)]
         for size, value in latency["tiles_per_s_by_call_size"].items()
     ]
+    inside = latency.get("stages_ms_per_tile") or {}
+    rows += [[f"{name} of a tile", number(ms, 2, " ms")] for name, ms in inside.items()]
     trolley = latency["trolley"]
     planned = f"planned {trolley['settings']['speed_m_s']} m/s"
     rows += [["tiles a metre, all cameras", number(trolley["tiles_per_metre"], 1)],
