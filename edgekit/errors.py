@@ -12,7 +12,8 @@
     ├── ExportError                 35   an export that failed or was refused
     ├── RunFolderError              40   an output folder that cannot be used
     │   ├── RunFinishedError        41   it holds a finished run
-    │   └── RunDamagedError         42   its database or segments do not pass the integrity check
+    │   ├── RunDamagedError         42   its database or segments do not pass the integrity check
+    │   └── NothingRunsError        43   no run answers where one was asked
     ├── StorageError                45   the disk is full, read-only or failing
     ├── SyncError                   46   a target or broker that cannot be reached or refuses
     ├── LabelsError                 50   labels that cannot be read or do not fit the pictures
@@ -114,6 +115,12 @@ class RunDamagedError(RunFolderError):
     """A run folder whose database or segments do not pass the integrity check."""
 
     exit_code = 42
+
+
+class NothingRunsError(RunFolderError):
+    """No run answers where one was asked."""
+
+    exit_code = 43
 
 
 class StorageError(EdgekitError):

@@ -7,7 +7,7 @@ import socket
 import time
 from pathlib import Path
 
-from edgekit.errors import RunFolderError
+from edgekit.errors import NothingRunsError, RunFolderError
 from edgekit.runtime.control.commands import Command, Reply
 from edgekit.runtime.control.lines import read_line
 from edgekit.runtime.control.place import short_address
@@ -15,10 +15,6 @@ from edgekit.runtime.control.wire import LONGEST_REPLY, decode_reply, encode_com
 
 ANSWER_WITHIN_S = 10.0
 """Seconds that a run may take to answer: opening a row waits for the frame in hand."""
-
-
-class NothingRunsError(RunFolderError):
-    """No process answers at this socket."""
 
 
 def ask(path: Path, command: Command, *, within_s: float = ANSWER_WITHIN_S) -> Reply:

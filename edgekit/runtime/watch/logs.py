@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from edgekit.atomic import storage_error
 from edgekit.runtime.watch.log_limit import Limit, LimitedHandler
 from edgekit.runtime.watch.settings import LogSettings
+from edgekit.runtime.watch.words import printable
 
 _OLD_FILES = 3
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
@@ -88,7 +89,7 @@ class PlainLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        text = f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {level}{_one_line(record.getMessage())}"
+        text = f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {level}{printable(record.getMessage())}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
@@ -129,8 +130,3 @@ def _is_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
     except (OSError, ValueError):  # ValueError: a stream without a file
         return False
     return environment.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
-
-
-def _one_line(text: str) -> str:
-    """Text without line ends and control characters: what a camera or a marker says cannot fake lines of its own."""
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -42,3 +42,8 @@ def duration_words(seconds: float) -> str:
 def bytes_words(count: int) -> str:
     """A size in GB (powers of ten, as drives are sold)."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def printable(text: str) -> str:
+    """Text without line ends and control characters: what a camera or a marker says cannot fake lines of its own."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -17,10 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from edgekit.errors import RunFolderError, SettingsError, StorageError
+from edgekit.errors import NothingRunsError, RunFolderError, SettingsError, StorageError
 from edgekit.runtime.control import (
     ControlServer,
-    NothingRunsError,
     Reply,
     RowStart,
     RowStop,
