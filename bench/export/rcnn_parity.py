@@ -51,6 +51,8 @@ class Figures:
     flags: dict[int, int]
     mask_logit_deviation: float | None
     """Spread of the masks' logits, over pixels and detections."""
+    lonely: list[str]
+    """Rows without a partner."""
 
 
 def main() -> None:
@@ -131,7 +133,19 @@ def measure(reference: Reference, session, tiles: Tiles, info: ModelInfo) -> Fig
         sum(result.cut_to_limit for result in ours),
         {flag: flags.count(flag) for flag in set(flags)},
         logit_deviation(references),
+        [line for tile, pair in enumerate(zip(theirs, ours, strict=True)) for line in lonely_rows(tile, *pair)],
     )  # fmt: skip
+
+
+def lonely_rows(tile: int, reference: TileResult, graph: TileResult) -> list[str]:
+    """A line for each row that has no partner: where it is, its score, and the pixels of its mask."""
+    pairs = match(reference.instances, graph.instances)
+    lines = []
+    for name, side, column in (("torchvision", reference.instances, 0), ("graph", graph.instances, 1)):
+        for row in np.setdiff1d(np.arange(len(side)), [pair[column] for pair in pairs]):
+            box = ", ".join(f"{value:.1f}" for value in side.boxes_xyxy[row])
+            lines.append(f"tile {tile} {name}: {box} score {side.scores[row]:.5f} pixels {side.masks[row].area_px}")
+    return lines
 
 
 def run(session, tiles: Tiles, batch: int) -> Outputs:  # noqa: ANN001

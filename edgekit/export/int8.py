@@ -30,7 +30,7 @@ ELEMENTWISE = ("Mul", "Add")
 FEWEST_TILES = 8
 """Ranges of fewer tiles say more about those tiles than about the model."""
 CHUNK = 4
-"""Tiles whose intermediate tensors are in memory at once."""
+"""Most batches whose ranges are in memory at once."""
 
 
 def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Scopes, target: Target) -> ReducedGraph:
@@ -76,11 +76,16 @@ def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Sco
             extra_options={
                 "ActivationSymmetric": target == "tensorrt",
                 "QuantizeBias": target != "tensorrt",
-                "CalibStridedMinMax": CHUNK,
+                "CalibStridedMinMax": stride(len(tiles) // batch),
             },
         )
         quantised = onnx.load(result)
     return ReducedGraph(quantised, higher_precision(quantised, scopes.reduced))
+
+
+def stride(batches: int) -> int:
+    """How many batches are measured at once: the quantiser wants a number that divides them."""
+    return max(number for number in range(1, CHUNK + 1) if batches % number == 0)
 
 
 def higher_precision(model: onnx.ModelProto, scopes: Iterable[str]) -> tuple[str, ...]:

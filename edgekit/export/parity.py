@@ -16,6 +16,8 @@ from edgekit.masks import iou
 
 MATCH_IOU = 0.5
 """Detections of one class whose masks overlap less are never the same one."""
+FEW_PX = 16
+"""Masks of so few pixels say little: one that lies at 127.5 is a good part of them. There the boxes decide as well."""
 SCORE_MARGIN = 1e-4
 """A score this close to the floor or to the cut to K may be on either side of it: exempt, but counted."""
 DEFAULT_THRESHOLD = 0.5
@@ -149,14 +151,15 @@ def match(reference: Instances, candidate: Instances) -> list[tuple[int, int, fl
     """Pairs (row of the reference, row of the candidate, mask IoU) of one class, with the largest sum of IoU.
 
     The closeness of the scores decides between equal masks, so that rows that differ in their score alone do not swap.
-    Two masks without a pixel, as of a box under one pixel wide, overlap as their boxes do.
+    Two masks of a few pixels or none, as of a box one pixel wide, overlap as their boxes do if not better.
     """
     overlaps = np.zeros((len(reference), len(candidate)))
     for i, mask in enumerate(reference.masks):
         for j in np.flatnonzero(candidate.labels == reference.labels[i]):
             other = candidate.masks[j]
-            empty = not mask.plane.any() and not other.plane.any()
-            overlaps[i, j] = _box_iou(reference, i, candidate, int(j)) if empty else iou(mask, other)
+            overlaps[i, j] = iou(mask, other)
+            if mask.area_px <= FEW_PX and other.area_px <= FEW_PX:
+                overlaps[i, j] = max(overlaps[i, j], _box_iou(reference, i, candidate, int(j)))
     gap = np.abs(reference.scores[:, None] - candidate.scores[None, :]) if overlaps.size else overlaps
     rows, columns = linear_sum_assignment(np.where(overlaps >= MATCH_IOU, overlaps - 1e-3 * gap, 0.0), maximize=True)
     return [

@@ -1,0 +1,173 @@
+"""What a reduced graph loses against labels: mask AP of both graphs on the same labelled pictures.
+
+Pictures are cut into tiles and merged as they are when the model is deployed, so that the figures are those of fruit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from edgekit.contracts import Instances, Segmenter
+from edgekit.errors import LabelsError
+from edgekit.export.pictures import read_picture
+from edgekit.labels import LabelSet, coco_dict, match_classes, read_labels
+from edgekit.masks.batch import encode_many
+from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_tiles
+
+OVERLAP_PX = 96
+"""Overlap of the tiles where a picture is larger than one: the run's own default."""
+FEWEST_LABELS = 100
+"""One object is a point of AP there; with fewer the limits are about single objects."""
+LIMITS: Mapping[str, float] = MappingProxyType({"fp32": 0.002, "fp16": 0.002, "int8": 0.01})
+"""Loss of mask AP that is accepted, as a share: 0.01 is one point."""
+
+
+@dataclass(frozen=True)
+class MaskAp:
+    """COCO's mask AP over all pictures, no limit on detections a picture beyond the graph's own."""
+
+    ap50_95: float
+    """Over everything above the score floor."""
+    ap50: float
+    ap50_deployed: float
+    """Over what lies above the deployed threshold: sinks where scores do."""
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """Both graphs on the same labels."""
+
+    pictures: int
+    labels: int
+    threshold: float
+    """Of `ap50_deployed`."""
+    reference: MaskAp
+    candidate: MaskAp
+
+    def losses(self) -> dict[str, float]:
+        """Figure -> how much of it the candidate lost; negative where it gained."""
+        before, after = asdict(self.reference), asdict(self.candidate)
+        return {name: before[name] - after[name] for name in before}
+
+    def beyond(self, precision: str) -> list[str]:
+        """Losses beyond the limit of a precision, a line each."""
+        limit = LIMITS[precision]
+        return [
+            f"mask {name} {getattr(self.candidate, name):.4f} for {getattr(self.reference, name):.4f} on"
+            f" {self.labels} labels, limit {limit * 100:g} points"
+            for name, loss in self.losses().items()
+            if loss > limit
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return asdict(self)
+
+
+def read_for(path: Path, images: Path | None, class_names: Sequence[str]) -> LabelSet:
+    """Labels whose classes are the model's, or all taken as the only class that it has.
+
+    Raises:
+        LabelsError: no such file, no labels, or a class that the model does not have.
+    """
+    labels = read_labels(path, images=images)
+    if len(class_names) > 1:
+        match_classes(labels, class_names)
+    if not labels.instance_count:
+        raise LabelsError(f"{path} holds no labels", mend="give labelled pictures of the scene that the model will see")
+    return labels
+
+
+def compare_on_labels(
+    reference: Segmenter, candidate: Segmenter, labels: LabelSet, images: Path, *, threshold: float
+) -> LabelReport:
+    """Mask AP of both.
+
+    Args:
+        reference: float32.
+        candidate: the reduced graph of the same weights.
+        labels: what is there.
+        images: folder of the pictures.
+        threshold: deployed confidence.
+
+    Raises:
+        LabelsError: a picture that cannot be read or has another size than its labels say.
+    """
+    figures = [mask_ap(labels, predict(side, labels, images), side.info.class_names, threshold=threshold)
+               for side in (reference, candidate)]  # fmt: skip
+    return LabelReport(len(labels.pictures), labels.instance_count, threshold, figures[0], figures[1])
+
+
+def predict(segmenter: Segmenter, labels: LabelSet, images: Path) -> list[Instances]:
+    """What a graph finds in every labelled picture, in pixels of the picture.
+
+    Raises:
+        LabelsError: a picture that cannot be read or has another size than its labels say.
+    """
+    found = []
+    settings = TileSettings(segmenter.info.tile_size_px, OVERLAP_PX)
+    for picture in labels.pictures:
+        image = read_picture(images / picture.name)
+        if isinstance(image, str):
+            raise LabelsError(f"picture {images / picture.name}: {image}", mend="give the folder with --images")
+        if (image.shape[1], image.shape[0]) != picture.size_wh:
+            raise LabelsError(f"{picture.name} has another size than its labels say", mend="label this very picture")
+        specs = plan_tiles(picture.size_wh, settings)
+        results = segmenter.segment(np.stack([cut_tile(image, spec) for spec in specs]))
+        instances = [result.instances for result in results]
+        found.append(merge(specs, instances, picture.size_wh, MergeSettings()).instances)
+    return found
+
+
+def mask_ap(labels: LabelSet, found: Sequence[Instances], class_names: Sequence[str], *, threshold: float) -> MaskAp:
+    """pycocotools' AP of predictions, an entry a picture of the labels; a model's only class takes all labels."""
+    truth = coco_dict(labels)
+    numbers = {entry["name"]: entry["id"] for entry in truth["categories"]}
+    if len(class_names) == 1:
+        truth["categories"] = [{"id": 1, "name": class_names[0]}]
+        truth["annotations"] = [{**entry, "category_id": 1} for entry in truth["annotations"]]
+        numbers = {class_names[0]: 1}
+    rows = []
+    for image, instances in zip(truth["images"], found, strict=True):
+        size = (image["width"], image["height"])
+        outlines = encode_many(instances.masks, [size] * len(instances))
+        for score, label, outline in zip(instances.scores, instances.labels, outlines, strict=True):
+            category = numbers.get(class_names[int(label)], 0)
+            entry = {"image_id": image["id"], "category_id": category, "segmentation": outline, "score": float(score)}
+            rows.append(entry)
+    everything = _precision(truth, rows)
+    deployed = _precision(truth, [row for row in rows if row["score"] >= threshold])
+    return MaskAp(_mean(everything), _mean(everything[:1]), _mean(deployed[:1]))
+
+
+def _precision(truth: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
+    """Precision by IoU threshold, recall, class: COCOeval's own array, over areas of any size."""
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    if not rows:
+        return np.zeros((1, 1, 1))
+    with redirect_stdout(StringIO()):  # pycocotools reports its progress by print
+        data = COCO()
+        data.dataset = truth
+        data.createIndex()
+        evaluation = COCOeval(data, data.loadRes(rows), "segm")
+        evaluation.params.maxDets = [len(rows)]
+        evaluation.params.areaRng, evaluation.params.areaRngLbl = [[0, 1e10]], ["all"]
+        evaluation.evaluate()
+        evaluation.accumulate()
+    return evaluation.eval["precision"][:, :, :, 0, 0]
+
+
+def _mean(precision: Any) -> float:
+    """Mean of what is defined: COCO writes -1 where a class has no labels."""
+    defined = precision[precision > -1]
+    return float(defined.mean()) if defined.size else 0.0
