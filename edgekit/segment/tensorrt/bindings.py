@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from edgekit.contracts import ModelInfo
 from edgekit.errors import EngineError
-from edgekit.segment.contract import Tensor
+from edgekit.segment.contract import Tensor, check_graph
 from edgekit.segment.tensorrt.api import DTYPES, Context, Engine
 
 
@@ -54,6 +55,17 @@ def read_bindings(engine: Engine, context: Context, trt: Any, wanted: Mapping[st
     if unknown:
         raise EngineError(f"the engine leaves the size of {', '.join(unknown)} open", mend="build it with fixed sizes")
     return [Binding(name, name in inputs, _dtype(engine, name), _shape(context, name)) for name in names]
+
+
+def check_bindings(bindings: Sequence[Binding], info: ModelInfo, name: str) -> None:
+    """Compare what an engine has with what the contract asks for.
+
+    Raises:
+        ContractError: tensors that are missing, of another type or of another shape, all named.
+    """
+    inputs = {item.name: item.tensor for item in bindings if item.is_input}
+    outputs = {item.name: item.tensor for item in bindings if not item.is_input}
+    check_graph(info, inputs, outputs, name=name)
 
 
 def _settle_shape(engine: Engine, context: Context, name: str, wanted: Mapping[str, Tensor]) -> None:

@@ -6,7 +6,6 @@ import queue
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -14,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edgekit.contracts import Choice, ModelInfo, TileResult
-from edgekit.segment.contract import INPUT, check_graph, check_tiles, expected_tensors
+from edgekit.segment.contract import INPUT, check_tiles
 from edgekit.segment.engine_file import read_engine
 from edgekit.segment.rows import decode_rows
 from edgekit.segment.settings import SegmenterSettings
-from edgekit.segment.tensorrt.bindings import Binding
 from edgekit.segment.tensorrt.buffers import HostBuffers
 from edgekit.segment.tensorrt.fit import read_fitting
 from edgekit.segment.tensorrt.modules import load_modules
@@ -43,8 +41,10 @@ class TensorRtSegmenter:
         modules = load_modules()
         fitting = read_fitting(path, modules)
         self._info = fitting.info
-        wanted, record = expected_tensors(fitting.info)[0], settings.cuda_graph
-        self._worker = Worker(lambda: EngineSession(read_engine(path).plan, modules, wanted, record=record))
+        info, record = fitting.info, settings.cuda_graph
+        self._worker = Worker(
+            lambda: EngineSession(read_engine(path).plan, modules, info, name=path.name, record=record)
+        )
         self._end = weakref.finalize(self, self._worker.close)  # also when Python ends, whatever ended it
         self._closing = threading.Lock()
         self._free: queue.SimpleQueue[HostBuffers] = queue.SimpleQueue()
@@ -53,7 +53,6 @@ class TensorRtSegmenter:
         remarks = [*([] if remark is None else [remark]), *fitting.remarks, self._worker.graph_note]
         self._provider = Choice("tensorrt", f"TensorRT {modules.trt.__version__}", "; ".join(remarks))
         try:
-            _check_bindings(self._worker.bindings, fitting.info, path.name)
             if fitting.check is not None:
                 fitting.check(self)
         except BaseException:
@@ -126,10 +125,3 @@ class TensorRtSegmenter:
             return [decode_rows(buffers.arrays, index, self._info) for index in range(real)]
         finally:
             self._free.put(buffers)
-
-
-def _check_bindings(bindings: Iterable[Binding], info: ModelInfo, name: str) -> None:
-    """Compare what the engine has with what the contract asks for."""
-    inputs = {item.name: item.tensor for item in bindings if item.is_input}
-    outputs = {item.name: item.tensor for item in bindings if not item.is_input}
-    check_graph(info, inputs, outputs, name=name)

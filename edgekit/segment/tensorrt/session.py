@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
+from edgekit.contracts import ModelInfo
 from edgekit.errors import EngineError
-from edgekit.segment.contract import Tensor
+from edgekit.segment.contract import expected_tensors
 from edgekit.segment.tensorrt.api import Engine, Queue
-from edgekit.segment.tensorrt.bindings import Binding, read_bindings
+from edgekit.segment.tensorrt.bindings import check_bindings, read_bindings
 from edgekit.segment.tensorrt.buffers import HostBuffers, Lane
 from edgekit.segment.tensorrt.cuda_graph import CaptureError, capture, load_driver
 from edgekit.segment.tensorrt.log import Log, make_log
@@ -33,44 +33,42 @@ class EngineSession:
     Args:
         plan: what TensorRT deserialises.
         modules: `tensorrt` and `pycuda`.
-        wanted: shapes for inputs that the engine leaves open.
+        info: of the model that the engine is.
+        name: of the engine, for messages.
         record: try to record the inference as a CUDA graph.
         event_flags: of the events; without DISABLE_TIMING they tell times.
 
     Raises:
         EngineError: TensorRT cannot load or run the engine; what it said is told.
+        ContractError: the engine breaks the contract.
     """
 
     def __init__(
         self,
         plan: bytes,
         modules: Modules,
-        wanted: Mapping[str, Tensor],
+        info: ModelInfo,
         *,
+        name: str,
         record: bool = True,
         event_flags: int = BLOCKING_SYNC | DISABLE_TIMING,
     ) -> None:
         self._trt, self._cuda = modules.trt, modules.cuda
         self._log: Log = make_log(self._trt)
+        self._wanted = expected_tensors(info)[0]
         self.lanes: list[Lane] = []
         self.graph_note = "CUDA graphs are switched off"
         """How inferences reach the GPU, and why so."""
         with ExitStack() as undo:
-            self._enter_context(undo)
-            undo.callback(self._forget)
-            self._runtime: Any = self._trt.Runtime(self._log)
-            self._engine = self._load(plan)
-            self._up, self._kernels, self._down = (self._cuda.Stream() for _ in range(3))
-            self._make_lanes(wanted, event_flags)
-            self._warm_up()
-            if record:
-                self._record()
+            try:
+                self._open(plan, undo, event_flags)
+                check_bindings(self.lanes[0].bindings, info, name)
+                self._warm_up()
+                if record:
+                    self._record()
+            except self._cuda.Error as error:
+                raise EngineError(f"the GPU failed while {name} was opened: {error}{self._log.told()}") from error
             self._undo = undo.pop_all()
-
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        """The inputs and outputs."""
-        return self.lanes[0].bindings
 
     @property
     def host(self) -> list[HostBuffers]:
@@ -107,6 +105,17 @@ class EngineSession:
         """Give everything back and leave the CUDA context; calling it twice does no harm."""
         self._undo.close()
 
+    def _open(self, plan: bytes, undo: ExitStack, event_flags: int) -> None:
+        """Make everything; what was made is taken back by `undo`."""
+        self._enter_context(undo)
+        undo.callback(self._forget)
+        self._runtime: Any = self._trt.Runtime(self._log)
+        self._engine = self._load(plan)
+        self._up, self._kernels, self._down = (self._cuda.Stream() for _ in range(3))
+        for number in range(LANES):
+            self.lanes.append(self._lane(number, event_flags))
+            self.lanes[-1].allocate(self._cuda)
+
     def _enter_context(self, undo: ExitStack) -> None:
         """The GPU's primary context, which TensorRT shares."""
         context = self._cuda.Device(0).retain_primary_context()
@@ -122,15 +131,13 @@ class EngineSession:
             )
         return engine
 
-    def _make_lanes(self, wanted: Mapping[str, Tensor], event_flags: int) -> None:
-        for number in range(LANES):
-            context = self._engine.create_execution_context()
-            if context is None:
-                raise EngineError(f"no memory to run the engine{self._log.told()}", mend="export a smaller batch")
-            bindings = read_bindings(self._engine, context, self._trt, wanted)
-            ready, computed, back = (self._cuda.Event(event_flags) for _ in range(3))
-            self.lanes.append(Lane(tuple(bindings), HostBuffers(number), context, ready, computed, back))
-            self.lanes[-1].allocate(self._cuda)
+    def _lane(self, number: int, event_flags: int) -> Lane:
+        context = self._engine.create_execution_context()
+        if context is None:
+            raise EngineError(f"no memory to run the engine{self._log.told()}", mend="export a smaller batch")
+        bindings = tuple(read_bindings(self._engine, context, self._trt, self._wanted))
+        ready, computed, back = (self._cuda.Event(event_flags) for _ in range(3))
+        return Lane(bindings, HostBuffers(number), context, ready, computed, back)
 
     def _warm_up(self) -> None:
         """Run every lane once on black tiles: what TensorRT sets up at the first inference is then set up."""

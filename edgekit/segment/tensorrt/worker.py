@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from edgekit.errors import EdgekitError, ModelError
-from edgekit.segment.tensorrt.bindings import Binding
 from edgekit.segment.tensorrt.buffers import HostBuffers
 from edgekit.segment.tensorrt.session import EngineSession
 
@@ -19,7 +18,7 @@ Jetson takes 5 ms and more for a tile. With both lanes on their way nothing is p
 
 Job = tuple[int, "Future[None]"]
 """Number of the lane, and its end."""
-Made = tuple[list[HostBuffers], tuple[Binding, ...], str]
+Made = tuple[list[HostBuffers], str]
 
 
 class Worker:
@@ -40,7 +39,7 @@ class Worker:
         # A daemon, since Python waits for other threads before it runs what would stop this one.
         self._thread = threading.Thread(target=self._work, args=(make, made), name="edgekit-tensorrt", daemon=True)
         self._thread.start()
-        self.host, self.bindings, self.graph_note = made.result()
+        self.host, self.graph_note = made.result()
 
     def submit(self, lane: int) -> Future[None]:
         """Have the batch of a lane run; from any thread. The future is done when its outputs are on the host.
@@ -69,7 +68,7 @@ class Worker:
             self._end(ModelError("the engine was not opened"))
             made.set_exception(error)
             return
-        made.set_result((session.host, session.bindings, session.graph_note))
+        made.set_result((session.host, session.graph_note))
         waiting: deque[Job] = deque()
         try:
             self._serve(session, waiting)
