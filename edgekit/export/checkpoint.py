@@ -6,7 +6,6 @@ plain containers, and beside them only the classes that are listed here.
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import re
 from collections.abc import Mapping
@@ -61,15 +60,6 @@ def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = F
     classes = [getattr(import_module(module), name) for module, names in allowed.items() for name in names.split()]
     with torch.serialization.safe_globals(classes):
         return _read(path, weights_only=True)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _read(path: Path, *, weights_only: bool) -> Any:

@@ -14,7 +14,7 @@ from torchvision.models.detection import MaskRCNN
 from edgekit.contracts import CONTRACT_VERSION, ModelInfo
 from edgekit.errors import SettingsError
 from edgekit.export.builder import CONTRACT_OUTPUTS, BuiltGraph, Weights
-from edgekit.export.checkpoint import file_digest, load_checkpoint
+from edgekit.export.checkpoint import load_checkpoint
 from edgekit.export.graphs.atlas import LARGEST_SIDE_PX
 from edgekit.export.graphs.fold import fold_batch_norms
 from edgekit.export.graphs.swin import StaticSwinFpn
@@ -27,6 +27,7 @@ from edgekit.export.models.ms_rcnn import ms_rcnn
 from edgekit.export.rcnn_reference import reference
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.versions import exporter_versions
+from edgekit.segment.digest import file_digest
 
 SMALLEST_SIDE_PX = 64
 """The coarsest pyramid level has one cell there."""
