@@ -16,9 +16,14 @@ app = typer.Typer(add_completion=False)
 @app.command(epilog="Example: edgekit run row12.mp4 --out runs/row12")
 def run(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE...", help="Rows: a video or a folder of frames each.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run: new, or of a run that was cut.")],
+        list[Path] | None, typer.Argument(metavar="SOURCE...", help="Rows: a video or a folder of frames each.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run: new, or of a run that was cut.")
+    ] = None,
+    site: Annotated[
+        Path | None, typer.Option(help="Site file (trolley.toml): count what its cameras see, until stopped.")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="ONNX graph; default: the fruit model that comes along.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Confidence from which a fruit counts.")] = None,
     season: Annotated[str | None, typer.Option(help="Season profile that sets the threshold: name or path.")] = None,
@@ -34,7 +39,10 @@ def run(
     ] = False,
     config: Annotated[Path | None, typer.Option(help="Settings (TOML), see `edgekit init`: runtime/run.toml.")] = None,
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the effective settings and end.")] = False,
-    provider: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, tensorrt, ...")] = "cpu",
+    backend: Annotated[
+        str, typer.Option(help="auto (the graph's engine where it fits), onnxruntime or tensorrt.")
+    ] = "auto",
+    provider: Annotated[str, typer.Option(help="Where ONNX Runtime runs the model: cpu, cuda, tensorrt, ...")] = "cpu",
     allow_cpu: Annotated[
         bool, typer.Option("--allow-cpu-fallback", help="Run on the CPU where the provider is not there.")
     ] = False,
@@ -50,7 +58,16 @@ def run(
     Frames become a panorama, the panorama tiles, their detections fruit. Where a run was cut, the same command goes on
     with it; the counts are those of a run that nobody cut. A finished run is never written again: `edgekit count` reads
     it, at any threshold.
+
+    With --site the cameras of a trolley are counted until it is stopped (SIGTERM, Ctrl-C); everything else is in that
+    file.
     """
+    if site is not None:
+        _refuse_beside_site(sources, out)
+        from edgekit.cli.run_site import run_site
+
+        run_site(site)
+        return
     from edgekit.cli.report import print_summary
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
     from edgekit.cli.ui import print_json, progress
@@ -64,9 +81,11 @@ def run(
     if print_config:
         _print_config(settings)
         return
+    if not sources or out is None:
+        raise typer.BadParameter("name the rows and the folder: edgekit run row12.mp4 --out runs/row12")
     plans = plan_sources(sources, panorama=panorama)
     path = _model_path(model)
-    engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu)
+    engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu, backend=backend)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
         wanted = ThresholdRequest(threshold, season, allow_mismatch, profile_folder(profiles), begun_plan(out))
         chosen = resolve_threshold(wanted, models[0].info)
@@ -79,6 +98,11 @@ def run(
         print_json(summary)
     elif not quiet:
         print_summary(summary, out)
+
+
+def _refuse_beside_site(sources: list[Path] | None, out: Path | None) -> None:
+    if sources or out is not None:
+        raise typer.BadParameter("with --site the rows come from the cameras, and the site file names the folder")
 
 
 def _settings(config: Path | None) -> RunSettings:

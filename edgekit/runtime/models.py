@@ -24,6 +24,9 @@ from edgekit.segment import SegmenterSettings, open_segmenter
 MOST_COPIES = 4
 """Each copy takes memory for its activations, about 160 MB for the default model."""
 
+ENGINE_CALLERS = 2
+"""A TensorRT engine is not copied: two callers keep it busy, since one batch is copied while another is computed."""
+
 
 class HasTiles(Protocol):
     """A batch, whatever it knows beside its tiles."""
@@ -56,7 +59,8 @@ def usable_cores() -> int:
 
 @contextmanager
 def opened_models(path: Path, settings: SegmenterSettings) -> Iterator[list[Segmenter]]:
-    """The model, in as many copies as its threads can be shared among; one on anything but the CPU.
+    """The model, in as many copies as its threads can be shared among; one on anything but the CPU. An engine is
+    given twice, for two callers.
 
     Raises:
         ModelError: no such file, or not a model.
@@ -66,10 +70,14 @@ def opened_models(path: Path, settings: SegmenterSettings) -> Iterator[list[Segm
     copies, threads = 1, settings.threads
     if settings.provider == "cpu":
         copies, threads = share_threads(settings.threads or usable_cores())
+    settings = replace(settings, threads=threads)
     models: list[Segmenter] = []
     try:
-        for _ in range(copies):
-            models.append(open_segmenter(path, settings=replace(settings, threads=threads)))  # noqa: PERF401
+        models.append(open_segmenter(path, settings=settings))
+        if models[0].provider.requested == "tensorrt":
+            models *= ENGINE_CALLERS
+        while len(models) < copies:
+            models.append(open_segmenter(path, settings=settings))
         yield models
     finally:
         for model in models:

@@ -6,7 +6,6 @@ The stubs that are published for TensorRT are no Python (parameters named `in`),
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,9 @@ HostArray = npt.NDArray[Any]
 class Dims(Protocol):
     """A shape; -1 stands for a size that is not fixed."""
 
-    def __iter__(self) -> Iterator[int]: ...
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> int: ...
 
 
 class Context(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 from edgekit.contracts import ModelInfo
 from edgekit.errors import EngineError
 from edgekit.segment.contract import Tensor, check_graph
-from edgekit.segment.tensorrt.api import DTYPES, Context, Engine
+from edgekit.segment.tensorrt.api import DTYPES, Context, Dims, Engine
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def check_bindings(bindings: Sequence[Binding], info: ModelInfo, name: str) -> N
 
 
 def _settle_shape(engine: Engine, context: Context, name: str, wanted: Mapping[str, Tensor]) -> None:
-    built = tuple(engine.get_tensor_shape(name))
+    built = _sizes(engine.get_tensor_shape(name))
     if -1 not in built or name not in wanted:
         return
     shape = wanted[name].fixed_shape
@@ -80,13 +80,17 @@ def _settle_shape(engine: Engine, context: Context, name: str, wanted: Mapping[s
 
 
 def _shape(context: Context, name: str) -> tuple[int, ...]:
-    shape = tuple(int(size) for size in context.get_tensor_shape(name))
+    shape = _sizes(context.get_tensor_shape(name))
     if any(size < 0 for size in shape):
         raise EngineError(
             f"the size of the engine's {name} depends on the data ({shape})",
             mend="export the model with edgekit export: its graphs have fixed sizes",
         )
     return shape
+
+
+def _sizes(dims: Dims) -> tuple[int, ...]:
+    return tuple(dims[axis] for axis in range(len(dims)))
 
 
 def _dtype(engine: Engine, name: str) -> np.dtype[Any]:
