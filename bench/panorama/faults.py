@@ -10,6 +10,9 @@ import numpy as np
 from edgekit.contracts import Image
 from edgekit.runtime.rowmaker import Blank, DepthLayer, Layer, Look, Motion, Posts, Spell, leaves
 
+SPEED_SHARE = 0.0095
+"""Widths a frame: 12 px of 1280, a trolley at 0.3 m/s whose camera sees 1 m at 30 frames a second."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -68,17 +71,21 @@ def _faults(moved: Callable[..., Motion], strong: bool) -> list[Case]:
         "noise": Look(noise=pick(3.0, 8.0)),
         "dirt": Look(dirt=pick(5, 25)),
     }
-    sheet_px = int(frames * speed_px / 2)
+    sheet_px, width_px = int(frames * speed_px / 2), speed_px / SPEED_SHARE
+    sheet_end_px = sheet_px + int(width_px * pick(0.6, 2.0))
+    # while nothing but the sheet is in view, the trolley slows down unseen
+    blind = Spell(frames // 2 + 2, int(0.8 / SPEED_SHARE), 0.6 * speed_px)
     layers: dict[str, Callable[[Image], Sequence[Layer]]] = {
         "near leaves": near_leaves(pick(0.05, 0.15)),
         "far holes": far_holes(pick(0.15, 0.35)),
         "posts": lambda strip: (Posts(period_px=40, width_px=pick(8, 16)),),
-        "featureless": lambda strip: (Blank(sheet_px, sheet_px + pick(700, 2500)),),
     }
     stop = moved(spells=spells(frames, 40, 0.0, pick(1, 3)))
     creep = moved(spells=spells(frames, 60, pick(0.5, 0.1), 2))
+    sheet = moved(spells=pick((), (blind,)))
     mark = pick("weak", "strong")
     return [
+        Case(f"featureless {mark}", sheet, layers=lambda strip: (Blank(sheet_px, sheet_end_px),)),
         *(Case(f"{name} {mark}", motion) for name, motion in motions.items()),
         Case(f"stops {mark}", stop, Look(noise=2.0)),
         Case(f"creeping {mark}", creep, Look(noise=2.0)),

@@ -36,7 +36,7 @@ def made(motion: Motion, **options: object) -> SlidingCamera:
 @pytest.mark.parametrize("speed", [0.2, 3.7, -11.4, 41.3, -80.0])
 def test_sub_pixel_in_both_directions(speed: float) -> None:
     moved = [one.dx_px for one in measured(made(Motion(frames=13, speed_px=speed)))]
-    assert np.allclose(moved, -speed, atol=0.12)
+    assert np.allclose(moved, -speed, atol=0.17)
     assert sum(moved) == pytest.approx(-12 * speed, abs=0.25)
 
 

@@ -6,6 +6,7 @@ import math
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from edgekit.contracts import Image
 from edgekit.runtime.mosaic.draw import Placed
@@ -60,13 +61,17 @@ def brightness_ratio(one: Image, other: Image, advance_px: int) -> float:
     if overlap_px < _EVERY_PX:
         return 1.0
     near, far = max(advance_px, 0), max(-advance_px, 0)
-    grey = one[::_EVERY_PX, near : near + overlap_px : _EVERY_PX].mean(axis=2)
-    other_grey = other[::_EVERY_PX, far : far + overlap_px : _EVERY_PX].mean(axis=2)
+    grey, other_grey = _sampled(one[:, near : near + overlap_px]), _sampled(other[:, far : far + overlap_px])
     low, high = _USABLE
     usable = (grey > low) & (grey < high) & (other_grey > low) & (other_grey < high)
     if np.count_nonzero(usable) < _LEAST_PIXELS:
         return 1.0
     return float(grey[usable].mean() / other_grey[usable].mean())
+
+
+def _sampled(image: Image) -> npt.NDArray[np.uint8]:
+    """Grey levels of some pixels."""
+    return np.asarray(cv2.cvtColor(image[::_EVERY_PX, ::_EVERY_PX].copy(), cv2.COLOR_RGB2GRAY), np.uint8)
 
 
 def exposed(image: Image, gain: float) -> Image:

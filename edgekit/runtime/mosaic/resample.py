@@ -13,7 +13,7 @@ from edgekit.contracts import Image
 _REACH_PX = 4
 """Lagrange interpolation on eight pixels a direction. It keeps polynomials up to degree 7, so a picture stays where it
 is; Lanczos windows of this size move smooth content by up to 0.018 px, which adds up along a row."""
-_WHOLE_PX = 1.0 / 128
+WHOLE_PX = 1.0 / 128
 """A fraction below this is a whole pixel: shifting by it would change no value by more than rounding does."""
 
 
@@ -38,9 +38,9 @@ def read_window(image: Image, origin_xy: tuple[float, float], size_wh: tuple[int
 
 def _split(position_px: float) -> tuple[int, float]:
     """Whole pixels, and the fraction (0 where it is none to speak of)."""
-    whole = math.floor(position_px + _WHOLE_PX)
+    whole = math.floor(position_px + WHOLE_PX)
     fraction = position_px - whole
-    return whole, fraction if fraction > _WHOLE_PX else 0.0
+    return whole, fraction if fraction > WHOLE_PX else 0.0
 
 
 def _cut(image: Image, origin_xy: tuple[int, int], size_wh: tuple[int, int]) -> Image:

@@ -8,8 +8,10 @@ import numpy.typing as npt
 
 from edgekit.contracts import FloatArray, Image
 
-_ROWS_A_STEP = 4
-"""The path is found on rows this far apart; it may move one column a step, that is 14 degrees from the vertical."""
+_ROWS_A_STEP = 8
+"""The path is found on rows this far apart."""
+_MOST_MOVE = 2
+"""Columns it may move a step: 14 degrees from the vertical."""
 _CENTRE_COST = 0.02
 """Grey levels a column away from the middle: where nothing differs, the cut is straight and in the middle."""
 
@@ -19,8 +21,8 @@ def join(left: Image, right: Image) -> Image:
     if left.shape[1] < 2:
         return right
     path = seam_path(left, right)
-    from_left = np.arange(left.shape[1])[None, :] < path[:, None]
-    return np.where(from_left[:, :, None], left, right)
+    from_left = (np.arange(left.shape[1])[None, :] < path[:, None]).view(np.uint8)
+    return np.asarray(cv2.copyTo(left, from_left, right.copy()), np.uint8)
 
 
 def seam_path(left: Image, right: Image) -> npt.NDArray[np.intp]:
@@ -30,28 +32,31 @@ def seam_path(left: Image, right: Image) -> npt.NDArray[np.intp]:
     Efros and Freeman, Image Quilting, 2001).
     """
     cost = _cost(left, right)
-    steps, columns = cost.shape
-    total = np.full((steps, columns + 2), np.inf, np.float32)
-    total[0, 1:-1] = cost[0]
-    for step in range(1, steps):
-        above, here = total[step - 1], total[step, 1:-1]
-        np.minimum(above[:-2], above[2:], out=here)
-        np.minimum(here, above[1:-1], out=here)
-        here += cost[step]
-    path = np.empty(steps, np.intp)
-    path[-1] = int(total[-1, 1:-1].argmin())
-    for step in range(steps - 1, 0, -1):
-        column = int(path[step])
-        ways = total[step - 1, column : column + 3].tolist()
-        path[step - 1] = column + min((0, -1, 1), key=lambda move: ways[move + 1])
-    return np.repeat(path, _ROWS_A_STEP)[: left.shape[0]]
+    near = np.ones((1, 2 * _MOST_MOVE + 1), np.uint8)
+    total = cost.copy()
+    for step in range(1, len(cost)):
+        total[step] += cv2.erode(total[step - 1 : step], near)[0]
+    column = int(total[-1].argmin())
+    path = [column]
+    for ways in total[-2::-1].tolist():
+        column = _step(ways, column)
+        path.append(column)
+    rows = np.arange(left.shape[0])
+    middles = np.arange(len(path)) * _ROWS_A_STEP + (_ROWS_A_STEP - 1) / 2
+    return np.rint(np.interp(rows, middles, path[::-1])).astype(np.intp)
+
+
+def _step(ways: list[float], column: int) -> int:
+    """The cheapest column within reach; the nearest of those that cost the same."""
+    reach = range(max(column - _MOST_MOVE, 0), min(column + _MOST_MOVE + 1, len(ways)))
+    return min(reach, key=lambda way: (ways[way], abs(way - column)))
 
 
 def _cost(left: Image, right: Image) -> FloatArray:
-    """Mean absolute difference of a block of rows, a column; differences of the neighbours count too."""
-    difference = cv2.absdiff(left, right).max(axis=2)
-    rows = -(-left.shape[0] // _ROWS_A_STEP)
-    size_wh = (left.shape[1], rows)
-    cost = cv2.blur(cv2.resize(difference, size_wh, interpolation=cv2.INTER_AREA).astype(np.float32), (3, 3))
+    """Difference in the channel where it is largest, a column and a step; differences of the neighbours count too."""
+    size_wh = (left.shape[1], -(-left.shape[0] // _ROWS_A_STEP))
+    difference = cv2.resize(cv2.absdiff(left, right), size_wh, interpolation=cv2.INTER_AREA).astype(np.float32)
+    red, green, blue = cv2.split(difference)
+    cost = cv2.blur(cv2.max(cv2.max(red, green), blue), (3, 3))
     middle = (left.shape[1] - 1) / 2
     return np.asarray(cost + _CENTRE_COST * np.abs(np.arange(left.shape[1]) - middle), np.float32)

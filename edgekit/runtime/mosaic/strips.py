@@ -9,6 +9,7 @@ import numpy as np
 from edgekit.contracts import Columns
 from edgekit.runtime.mosaic.draw import Placed, draw
 from edgekit.runtime.mosaic.exposure import Exposure, exposed
+from edgekit.runtime.mosaic.resample import WHOLE_PX
 from edgekit.runtime.mosaic.seam import join
 from edgekit.runtime.mosaic.settings import MosaicSettings
 
@@ -44,23 +45,26 @@ class StripWriter:
         last, self._last = self._last, placed
         start_px, stop_px = self._window(last, placed)
         last_gain, end_px = self._exposure.gain, self._end_px
-        views = draw(last, start_px, stop_px), draw(placed, start_px, stop_px)
         gain = self._exposure.follow(last, placed) if self._even else 1.0
-        views = exposed(views[0], last_gain), exposed(views[1], gain)
+        near_px, far_px = (end_px, stop_px) if self._direction > 0 else (start_px, end_px)
+        behind = exposed(draw(last, near_px, far_px), last_gain)
+        ahead = exposed(draw(placed, start_px, stop_px), gain)
         if self._direction > 0:
-            image = np.concatenate((exposed(draw(last, end_px, start_px), last_gain), join(*views)), axis=1)
+            cut_px = start_px - end_px
+            image = np.concatenate((behind[:, :cut_px], join(behind[:, cut_px:], ahead)), axis=1)
             self._end_px = stop_px
         else:
-            image = np.concatenate((join(*views[::-1]), exposed(draw(last, stop_px, end_px), last_gain)), axis=1)
+            cut_px = stop_px - start_px
+            image = np.concatenate((join(ahead, behind[:, :cut_px]), behind[:, cut_px:]), axis=1)
             self._end_px = start_px
         return Columns(image, min(end_px, start_px), last.bridged or placed.bridged)
 
     def finish(self) -> Columns:
         """The rest of the frame that was placed last, out to its far edge."""
         if self._direction > 0:
-            far_px = math.floor(self._last.x_px + self._last.image.shape[1])
+            far_px = math.floor(self._last.x_px + self._last.image.shape[1] + WHOLE_PX)
         else:
-            far_px = math.ceil(self._last.x_px)
+            far_px = math.ceil(self._last.x_px - WHOLE_PX)
         start_px, stop_px = sorted((self._end_px, far_px))
         image = exposed(draw(self._last, start_px, stop_px), self._exposure.gain)
         return Columns(image, start_px, self._last.bridged)

@@ -23,8 +23,10 @@ _ALIKE = 0.5
 _SPREAD = 0.5
 """Blocks are looked for within this share of the coarse displacement about it: the depth of a canopy."""
 _LEAST_SPREAD, _MOST_SPREAD = 3, 10
-_MOST_BLOCKS = 96
+_MOST_BLOCKS = 64
 """Blocks that are matched finely: more cost time and no longer move the result."""
+_NEAR = 0.15
+"""Blocks count by their distance from the middle (`DisplacementSettings.focus`); those that hardly do are not used."""
 _WINDOW = (21, 21)
 _ASTRAY = 12
 """Pixels from the guess beyond which a point has run away."""
@@ -47,7 +49,7 @@ class BlockMatches:
     textured: int
     """Blocks of the overlap that show something."""
     found: int
-    """Those that were found again, of which at most 96 were matched finely."""
+    """Those that were found again, of which at most 64 were matched finely."""
 
 
 def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tuple[int, int]) -> BlockMatches:
@@ -72,11 +74,11 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     seen = (energy > _TEXTURE) & np.take_along_axis(inside, best[None], axis=0)[0]
     rows, columns = np.nonzero(seen & (likeness > _ALIKE))
     counts = (int(seen.sum()), len(rows))
-    order = np.argsort(-likeness[rows, columns], kind="stable")[:_MOST_BLOCKS]
+    order = _best(likeness[rows, columns], (columns + 0.5) / alike.shape[2] - 0.5)
     rows, columns = rows[order], columns[order]
     centre = np.column_stack(((columns + 0.5) * _BLOCK_WH[0], (rows + 0.5) * _BLOCK_WH[1])) * 2
     guess = np.column_stack((shift[rows, columns], np.full(len(rows), 2 * coarse.dy))) * 2
-    moved, found = _track(before.fine, after.fine, (centre, guess), levels=1, steps=_ROUGH_STEPS)
+    moved, found = _track(before.fine, after.fine, (centre, guess), levels=0, steps=_ROUGH_STEPS)
     ratio = factor / sharp_factor
     start, guess = centre[found] * ratio, moved[found] * ratio
     moved, found = _track(
@@ -86,6 +88,17 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     middle = start[:, 0] + moved[:, 0] / 2
     dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
     return BlockMatches(middle.astype(np.float32), dx, dy, *counts)
+
+
+def _best(likeness: FloatArray, off: FloatArray) -> npt.NDArray[np.intp]:
+    """The blocks that are matched finely: those that are surest, and rather those near the frame's middle.
+
+    Args:
+        likeness: of the blocks.
+        off: how far they lie from the frame's middle, as a share of its width.
+    """
+    worth = likeness * np.exp(-0.25 * (off / _NEAR) ** 2)
+    return np.argsort(-worth, kind="stable")[:_MOST_BLOCKS]
 
 
 def _shifts(dx: float, width: int) -> npt.NDArray[np.intp]:
@@ -104,16 +117,25 @@ def _likeness(
     part = before[:height, :width]
     energy = _block_mean(cv2.multiply(part, part), (across, down))
     wide = cv2.copyMakeBorder(after, abs(lift), abs(lift), margin, margin, cv2.BORDER_CONSTANT, value=0.0)
-    square = cv2.multiply(wide, wide)
-    rows = slice(abs(lift) + lift, abs(lift) + lift + height)
+    wide = wide[abs(lift) + lift : abs(lift) + lift + height]
+    left = np.arange(across)[None, :] * _BLOCK_WH[0] + shifts[:, None]
     alike = np.empty((len(shifts), down, across), np.float32)
     for number, shift in enumerate(shifts.tolist()):
-        columns = slice(margin + shift, margin + shift + width)
-        product = _block_mean(cv2.multiply(part, wide[rows, columns]), (across, down))
-        alike[number] = product / np.sqrt(energy * _block_mean(square[rows, columns], (across, down)) + 1e-6)
-    left = np.arange(across)[None, :] * _BLOCK_WH[0] + shifts[:, None]
+        shifted = wide[:, margin + shift : margin + shift + width]
+        alike[number] = _block_mean(cv2.multiply(part, shifted), (across, down))
+    alike /= np.sqrt(energy * _energies(wide, left + margin) + 1e-6)
     inside = (left >= 0) & (left + _BLOCK_WH[0] <= after.shape[1])
     return alike, energy, np.broadcast_to(inside[:, None, :], alike.shape)
+
+
+def _energies(plane: FloatArray, left: npt.NDArray[np.intp]) -> FloatArray:
+    """Mean square of the blocks that begin in the columns `left` (shifts x across): shifts x down x across."""
+    rows = cv2.resize(
+        cv2.multiply(plane, plane), (plane.shape[1], len(plane) // _BLOCK_WH[1]), interpolation=cv2.INTER_AREA
+    )
+    total = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1, dtype=np.float64)), axis=1)
+    mean = (total[:, left + _BLOCK_WH[0]] - total[:, left]) / _BLOCK_WH[0]
+    return np.asarray(np.maximum(mean, 0.0).transpose(1, 0, 2), np.float32)
 
 
 def _block_mean(plane: FloatArray, blocks: tuple[int, int]) -> FloatArray:

@@ -32,9 +32,8 @@ def agree(values: FloatArray, weights: FloatArray) -> Agreement:
         weights: N weights above 0.
     """
     centre = weighted_median(values, weights)
-    scale = 1.0
+    scale = max(1.4826 * weighted_median(np.abs(values - centre), weights), _LEAST_SCALE)
     for _ in range(_STEPS):
-        scale = max(1.4826 * weighted_median(np.abs(values - centre), weights), _LEAST_SCALE)
         ratio = (values - centre) / (_CUT * scale)
         trust = weights * np.where(np.abs(ratio) < 1, (1 - ratio**2) ** 2, 0.0)
         centre = float((trust * values).sum() / trust.sum())
