@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -32,6 +32,9 @@ _PLAIN: dict[Any, tuple[tuple[type, ...], str]] = {
     date: ((date,), "a date, such as 2026-05-31"),
     Path: ((str,), "a path, as a text"),
 }
+LARGEST_FILE = 1 << 20
+"""Bytes of a settings file: what is larger is a picture, a model or a device."""
+_LONGEST_SHOWN = 80
 
 
 def read_settings(path: Path, kind: type[Settings]) -> Settings:
@@ -54,10 +57,15 @@ def read_toml(path: Path) -> dict[str, Any]:
         SettingsError: no such file, or no TOML.
     """
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
+        raise SettingsError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
+    if len(data) > LARGEST_FILE:
+        raise SettingsError(f"{path} is larger than {LARGEST_FILE} bytes", mend="is it a settings file?")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, or a number of too many digits
         raise SettingsError(f"{path} is not TOML: {error}") from error
 
 
@@ -86,17 +94,35 @@ def _convert(key: str, value: Any, wanted: Any) -> Any:
         return _convert(key, value, next(choice for choice in get_args(wanted) if choice is not type(None)))
     if origin is tuple:
         if not isinstance(value, list):
-            raise SettingsError(f"{key} = {value!r}", mend="write a list")
+            raise SettingsError(f"{key} = {_shown(value)}", mend="write a list")
         return tuple(_convert(key, item, get_args(wanted)[0]) for item in value)
     if origin is Literal:
         if value not in get_args(wanted):
-            raise SettingsError(f"{key} = {value!r}", mend=f"use one of: {', '.join(map(str, get_args(wanted)))}")
+            raise SettingsError(f"{key} = {_shown(value)}", mend=f"use one of: {', '.join(map(str, get_args(wanted)))}")
         return value
     if is_dataclass(wanted):
         if not isinstance(value, dict):
-            raise SettingsError(f"{key} = {value!r}", mend=f"write a table [{key}]")
+            raise SettingsError(f"{key} = {_shown(value)}", mend=f"write a table [{key}]")
         return settings_from(value, wanted, within=f"{key}.")  # type: ignore[arg-type]
+    return _plain(key, value, wanted)
+
+
+def _plain(key: str, value: Any, wanted: Any) -> Any:
+    """The value as a plain type; numbers are finite and fit 64 bits, so that no later sum can overflow."""
     accepted, name = _PLAIN[wanted]
-    if not isinstance(value, accepted) or (isinstance(value, bool) and wanted is not bool):
-        raise SettingsError(f"{key} = {value!r}", mend=f"write {name}")
+    fits = isinstance(value, accepted) and (wanted is bool or not isinstance(value, bool))
+    if wanted is date:
+        fits = fits and not isinstance(value, datetime)
+    elif wanted is Path:
+        fits = fits and "\0" not in value
+    elif wanted in (int, float):
+        fits = fits and abs(value) < 2**63  # false for nan too
+    if not fits:
+        raise SettingsError(f"{key} = {_shown(value)}", mend=f"write {name}")
     return wanted(value) if wanted in (float, Path) else value
+
+
+def _shown(value: Any) -> str:
+    """A value in a message: one line, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -71,3 +71,23 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path):
 
 def test_settings_from_plain_values():
     assert settings_from({"crop": "paprika"}, Site).crop == "paprika"
+
+
+@pytest.mark.parametrize("line", [
+    "scale_mm = nan", "scale_mm = inf", "scale_mm = 1" + "0" * 400, "rows = 9223372036854775808",
+    'folder = "a\\u0000b"', "rows = 1" + "0" * 5000,
+    "rows = " + "[" * 10_000, "main = [" + "1, " * 5000 + "]", "rows = 1" + "#" * (1 << 20),
+])  # fmt: skip
+def test_values_that_would_break_something_later_are_refused_in_one_short_line(tmp_path, line):
+    path = tmp_path / "site.toml"
+    path.write_text(f'crop = "tomato"\n{line}\n')
+    with pytest.raises(SettingsError) as found:
+        read_settings(path, Site)
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) < 400
+
+
+def test_a_path_that_is_no_file_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "a\0b", Path("/dev/zero")):
+        with pytest.raises(SettingsError):
+            read_settings(path, Site)
