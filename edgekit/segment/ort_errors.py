@@ -6,29 +6,37 @@ import re
 from types import MappingProxyType
 
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : (\w+) : (.*)$", re.DOTALL)
-_PLACES = re.compile(r"\S*/onnxruntime/\S+\s*|Load model from \S+ failed:\s*|In Node,.*?Status Message:\s*")
+_PLACES = re.compile(r"\S+\.(?:h|cc|cpp):\d+ [^\n]*?\) (?=[A-Z])|Load model from \S+ failed:\s*")
+"""Where in its own source code it noticed, and the name of the file, which is told already."""
 
+_SAYINGS = (
+    (re.compile(r"No Op registered for (\w+)"), "it has an operator that ONNX Runtime lacks: {0}"),
+    (re.compile(r"Opset (\d+) is under development.* till opset (\d+)", re.DOTALL), "its opset {0} is newer than {1}"),
+    (re.compile(r"Could not find an implementation for (\w+)"), "it has an operator that this provider lacks: {0}"),
+    (re.compile(r"External data .*\"([^\"]+)\"", re.DOTALL), "it keeps weights in {0}, which cannot be read"),
+)
 _MEANINGS = MappingProxyType(
     {
         "INVALID_PROTOBUF": "it is no ONNX file, or is cut short",
         "NO_MODEL": "it is no ONNX file",
         "NO_SUCHFILE": "a file that it refers to is missing",
-        "INVALID_GRAPH": "its graph breaks ONNX's rules",
-        "NOT_IMPLEMENTED": "it has an operator that is not there",
     }
 )
 """Code of ONNX Runtime -> what it means for a file."""
 LONGEST = 200
-"""Characters of ONNX Runtime's own words that are kept."""
+"""Characters of ONNX Runtime's own words that are kept where nothing better is known."""
 
 
 def meaning(error: Exception) -> str:
-    """One line: what a code means, and ONNX Runtime's words without its own file names where they say more."""
+    """One line: what is wrong, in our words where the case is known, else in ONNX Runtime's, shortened."""
     found = _CODE.match(str(error).strip())
     code, text = (found[1], found[2]) if found else ("", str(error).strip())
+    for pattern, saying in _SAYINGS:
+        case = pattern.search(text)
+        if case:
+            return saying.format(*case.groups())
+    if code in _MEANINGS:
+        return _MEANINGS[code]
     words = " ".join(_PLACES.sub("", text.splitlines()[0] if text else "").split())
-    said = _MEANINGS.get(code)
-    if said and (code in ("INVALID_PROTOBUF", "NO_MODEL") or not words):
-        return said
     short = words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
-    return f"{said} ({short})" if said else short or type(error).__name__
+    return short or type(error).__name__

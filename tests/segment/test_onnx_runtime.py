@@ -6,11 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gpu.checks import every_thread_gets_its_own
 from segment.graphs import INFO, OUTPUTS, echo_graph, tiles_with_counts, with_batch
 
 from edgekit.contracts import Segmenter
-from edgekit.errors import ContractError, ModelError, ProviderError, SettingsError
+from edgekit.errors import ContractError, ModelError, ProviderError, SettingsError, StorageError
 from edgekit.segment import SegmenterSettings, open_segmenter
+from edgekit.segment.providers import CPU, CUDA, RTX, TENSORRT, provider_options, wanted_providers
+
+onnx = pytest.importorskip("onnx")
 
 
 @pytest.fixture
@@ -161,3 +165,82 @@ def test_a_closed_segmenter_says_so(segmenter):
 def test_threads_that_cannot_be_are_refused(threads):
     with pytest.raises(SettingsError):
         SegmenterSettings(threads=threads)
+
+
+def test_calls_from_several_threads_get_their_own_results(segmenter):
+    every_thread_gets_its_own(segmenter, tiles_with_counts(0, 5, 2, 1, 4), threads=4, rounds=20)
+
+
+def unknown_operator(path):
+    model = onnx.load(echo_graph(path))
+    model.graph.node[0].op_type = "Frobnicate"
+    return model
+
+
+def newer_operators(path):
+    model = onnx.load(echo_graph(path))
+    model.opset_import[0].version = 99
+    return model
+
+
+def loose_weights(path):
+    model = onnx.load(echo_graph(path))
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=1000)
+    (path.parent / "weights.bin").unlink()
+    return None
+
+
+@pytest.mark.parametrize("spoil", [unknown_operator, newer_operators, loose_weights])
+def test_what_onnx_runtime_says_is_one_short_line_without_its_own_places(tmp_path, spoil):
+    path = tmp_path / "m.onnx"
+    model = spoil(path)
+    if model is not None:
+        path.write_bytes(model.SerializeToString())
+    with pytest.raises(ModelError) as caught:
+        open_segmenter(path)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert len(told) < 400
+    assert "ONNXRuntimeError" not in told
+    assert "/onnxruntime/" not in told
+    assert {"unknown_operator": "Frobnicate", "newer_operators": "99", "loose_weights": "weights.bin"}[
+        spoil.__name__
+    ] in told
+
+
+@pytest.mark.parametrize("content", [b"no graph, but text\n" * 40, b"\x00" * 4096])
+def test_a_file_that_is_no_onnx_is_said_to_be_none(tmp_path, content):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as caught:
+        open_segmenter(path)
+    assert f"cannot load {path}: it is no ONNX file" in str(caught.value)
+
+
+class TestProviderOptions:
+    def test_engines_that_onnx_runtime_builds_are_kept(self, tmp_path):
+        options = provider_options(TENSORRT, SegmenterSettings(engine_cache=tmp_path / "kept"))
+        assert options["trt_engine_cache_enable"] == "1"
+        assert options["trt_engine_cache_path"] == str(tmp_path / "kept")
+        assert (tmp_path / "kept").is_dir()
+
+    def test_the_cache_lies_in_the_users_folder(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert provider_options(RTX, SegmenterSettings()) == {
+            "nv_runtime_cache_path": str(tmp_path / "edgekit" / "engines")
+        }
+
+    def test_a_folder_that_cannot_be_made_is_one_line(self, tmp_path):
+        (tmp_path / "file").touch()
+        with pytest.raises(StorageError, match="file"):
+            provider_options(TENSORRT, SegmenterSettings(engine_cache=tmp_path / "file" / "below"))
+
+    def test_cuda_takes_what_tensorrt_lacks(self):
+        settings = SegmenterSettings(provider="tensorrt")
+        assert wanted_providers(settings, [TENSORRT, CUDA, CPU]) == [TENSORRT, CUDA, CPU]
+        assert wanted_providers(settings, [TENSORRT, CPU]) == [TENSORRT, CPU]
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(SettingsError, match="auto, onnxruntime, tensorrt"):
+        SegmenterSettings(backend="openvino")
