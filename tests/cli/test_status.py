@@ -81,7 +81,8 @@ def test_status_once_says_all_in_plain_words(night: Night) -> None:
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     for words in (
-        "night 3, up for ", " s: FAULT", "cam-l left ok", "cam-r right lost", "left 12", "31 4.2 m", "right between rows",
+        "night 3, up for ", " s: FAULT", "cam-l left ok", "cam-r right lost", "left 12",
+        "31 4.2 m", "right between rows",
         "31 fruit, 0 rows closed", "7 tiles wait, the oldest for 6",
         "gpu-thermal 52 C, 8.1 W, mode 15W, 12.0 GB free",
         "model: fruit.onnx on cpu (no GPU here), counts from 0.41, season autumn", "season: it fits",
