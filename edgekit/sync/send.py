@@ -84,7 +84,10 @@ def send_run(run: Path, target: Target, settings: SendSettings, *, report: Progr
         patiently(target.check_place, settings.retry, what=target.name, again=target.reconnect)
         there = job.claim(identity, finished)
         entries = _entries(run, state, finished, report)
-        sent = job.send_all(entries, report)
+        try:
+            sent = job.send_all(entries, report)
+        finally:
+            write_state(run, state)
         manifest = manifest_of(run.resolve().name, identity, job.there.files.values(), complete=finished)
         job.close(manifest, there)
     return Sent(
@@ -135,9 +138,10 @@ class _Job:
 
     def close(self, manifest: Manifest, there: Manifest | None) -> None:
         """The manifest last, and the record."""
+        place = f"{self._name}/{MANIFEST_NAME}"
         if manifest != there:
-            place = f"{self._name}/{MANIFEST_NAME}"
             self._patiently(lambda: self._target.write(place, manifest.to_json()), MANIFEST_NAME)
+        self._patiently(lambda: self._target.tidy(place), MANIFEST_NAME)
         self.there.complete = manifest.complete
         write_state(self._run, self._state)
 

@@ -75,16 +75,23 @@ class Target:
         return content
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a small file whole or not at all."""
+        """Write a small file whole or not at all.
+
+        Raises:
+            DigestMismatchError: what arrived is something else.
+        """
+        place = self._at(path) if self._whole_puts else self._partial(path)
         if self._whole_puts:
-            self._fs.pipe_file(self._at(path), content)
-            return
-        partial = self._partial(path)
-        self._make_folder(path)
-        with self._fs.open(partial, "wb") as handle:
-            handle.write(content)
-            _to_disk(handle)
-        self._fs.mv(partial, self._at(path))
+            self._fs.pipe_file(place, content)
+        else:
+            self._make_folder(path)
+            with self._fs.open(place, "wb") as handle:
+                handle.write(content)
+                _to_disk(handle)
+        if self._fs.cat_file(place) != content:
+            raise DigestMismatchError(f"{path} arrived changed")
+        if not self._whole_puts:
+            self._fs.mv(place, self._at(path))
 
     def send(self, local: Path, path: str, entry: FileEntry, seen: Seen) -> None:
         """Copy a file to a temporary name, compare it, and give it its name; a copy that was cut is gone on with.
