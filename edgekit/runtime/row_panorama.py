@@ -11,6 +11,7 @@ from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, FrameSource
 from edgekit.errors import SourceError
 from edgekit.runtime.panorama.segments import SegmentWriter
+from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.row_source import panorama_columns
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.stage_clock import StageClock
@@ -46,6 +47,9 @@ class RowPanorama:
         self._width_px = 0
         self._bridged_px = 0
         self._fates: Counter[str] = Counter()
+        self._standing_from_s: float | None = None
+        self.stood_s = 0.0
+        """For how long the trolley has stood still, by the times of the frames."""
         self._segments = 0
         self.faults: tuple[str, ...] = ()
         self.frames: int | None = None
@@ -140,5 +144,17 @@ class RowPanorama:
     def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
         """Note what became of the frames, and the direction, which is known once there are columns."""
         self.direction = mosaic.direction
-        self._fates.update(record.status for record in mosaic.drain_records())
+        for record in mosaic.drain_records():
+            self._fates[record.status] += 1
+            self._watch_standing(record)
         return columns
+
+    def _watch_standing(self, record: FrameRecord) -> None:
+        """A frame that could not be used tells nothing of the movement."""
+        if record.status == "dropped":
+            return
+        if record.status != "stopped":
+            self._standing_from_s, self.stood_s = None, 0.0
+            return
+        self._standing_from_s = record.time_s if self._standing_from_s is None else self._standing_from_s
+        self.stood_s = record.time_s - self._standing_from_s

@@ -47,7 +47,8 @@ class RowTiles:
         Raises:
             RunFolderError: a stored tile lies elsewhere than the tile of the same number.
         """
-        return [] if self._cutter is None else list(self._wanted(self._cutter.finish()))
+        cutter, self._cutter = self._cutter, None  # its columns are let go
+        return [] if cutter is None else list(self._wanted(cutter.finish()))
 
     def _wanted(self, tiles: Iterable[Tile]) -> Iterator[Tile]:
         for spec, image in tiles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -16,9 +16,14 @@ class StageClock:
     """Adds up the time of named stages. A stage within a stage stops the outer one, so no time is counted twice.
 
     Each thread has its own stages; where two threads work at once their sum is more than the time that passed.
+
+    Args:
+        told: called with the name and the seconds of each pass of a stage; None: nobody wants to know.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[str, float], None] | None = None) -> None:
+        self._told = told
+        self._lock = threading.Lock()
         self._spent_s: dict[str, float] = {}
         self._threads = threading.local()
 
@@ -34,7 +39,10 @@ class StageClock:
         finally:
             total_s = time.perf_counter() - started_s
             running.pop()
-            self._spent_s[name] = self._spent_s.get(name, 0.0) + total_s - inner_s[0]
+            with self._lock:
+                self._spent_s[name] = self._spent_s.get(name, 0.0) + total_s - inner_s[0]
+            if self._told is not None:
+                self._told(name, total_s - inner_s[0])
             if running:
                 running[-1][0] += total_s
 

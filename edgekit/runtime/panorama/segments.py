@@ -203,7 +203,7 @@ class SegmentReader:
             first, last = self.index.span(number)
             left, right = first // shrink, min(max(last // shrink, first // shrink + 1), image.shape[1])
             if right > left:
-                small = _decode(self._folder / name, _REDUCED[shrink])
+                small = decode_segment(self._folder / name, _REDUCED[shrink])
                 image[:, left:right] = cv2.resize(small, (right - left, height_px), interpolation=cv2.INTER_AREA)
         return image
 
@@ -213,7 +213,7 @@ class SegmentReader:
             return self._held[number]
         path = self._folder / self.index.files[number]
         first, last = self.index.span(number)
-        image = _decode(path)
+        image = decode_segment(path)
         if image.shape[:2] != (self.index.height_px, last - first):
             raise RunDamagedError(f"{path} is {image.shape[1]} x {image.shape[0]}, not as {INDEX_NAME} says")
         self._held[number] = image
@@ -253,7 +253,16 @@ def _encode(image: Image, kind: str) -> bytes:
     return data.tobytes()
 
 
-def _decode(path: Path, how: int = cv2.IMREAD_COLOR) -> Image:
+def decode_segment(path: Path, how: int = cv2.IMREAD_COLOR) -> Image:
+    """The picture of a segment's file, RGB.
+
+    Args:
+        path: the file.
+        how: OpenCV's flag of reading, for instance at a reduced size.
+
+    Raises:
+        RunDamagedError: it is missing, cannot be read or is no picture.
+    """
     try:
         bgr = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), how)
     except (OSError, cv2.error) as error:

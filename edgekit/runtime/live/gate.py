@@ -1,0 +1,224 @@
+"""When the rows of one camera begin and end, and which frames belong to them."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from edgekit.contracts import Frame
+from edgekit.runtime.live.site import OpenedBy, RowSettings
+
+FRAMES_WAITING = 32
+"""Frames that may wait for the panorama: two seconds at 15 Hz, 90 MB at 1280 x 720. A slow write or a moment without
+the processor costs no frame; when they are full, the camera's reader drops and counts."""
+SILENT_S = 2.5
+"""A pause between two frames that is told as a gap in the row; the camera's reader is as patient (`LiveSettings`)."""
+_POLL_S = 0.1
+_log = logging.getLogger(__name__)
+
+
+class Opening(NamedTuple):
+    """A row that is to begin."""
+
+    row: str | None
+    """Its name; None: the next number."""
+    by: OpenedBy
+
+
+class Closing(NamedTuple):
+    """The open row is to end."""
+
+    why: str
+
+
+class MarkerReader(Protocol):
+    """Looks for markers in the frames of one camera."""
+
+    def look(self, frame: Frame) -> Opening | Closing | None:
+        """What a marker in this frame asks for; None where there is none, or it was heeded already."""
+        ...
+
+
+class Gate:
+    """Takes the frames of one camera, and hands them to the row that is open.
+
+    Frames come from the camera's thread, orders from any thread; rows are driven by the thread that builds panoramas.
+
+    Args:
+        settings: when rows begin and end.
+        stop: set when the run ends.
+        markers: looks for markers; None: nobody does.
+        idle: called for each frame that belongs to no row.
+    """
+
+    def __init__(
+        self,
+        settings: RowSettings,
+        stop: threading.Event,
+        *,
+        markers: MarkerReader | None = None,
+        idle: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._stop = stop
+        self._markers = markers
+        self._idle = idle
+        self._frames: queue.Queue[Frame] = queue.Queue(FRAMES_WAITING)
+        self._orders: queue.SimpleQueue[Opening | Closing] = queue.SimpleQueue()
+        self._held: Frame | None = None
+        self._opening: Opening | None = None
+        self._closing: str | None = None
+        self._over = False
+
+    # The camera's thread
+
+    def put(self, frame: Frame) -> None:
+        """A frame came; waits where too many do, so that only the camera's reader ever drops one."""
+        while not self._stop.is_set():
+            try:
+                self._frames.put(frame, timeout=_POLL_S)
+            except queue.Full:
+                continue
+            return
+
+    # Any thread
+
+    def order(self, order: Opening | Closing) -> None:
+        """Begin a row (which ends the one that is open), or end it."""
+        self._orders.put(order)
+
+    # The panorama's thread
+
+    @property
+    def stopping(self) -> bool:
+        """The run ends."""
+        return self._stop.is_set()
+
+    def next_opening(self) -> Opening | None:
+        """Wait for a row to begin; None when the run ends. Frames pass by meanwhile."""
+        while not self._stop.is_set():
+            self._heed_orders()
+            if self._opening is not None:
+                opening, self._opening, self._closing = self._opening, None, None
+                return opening
+            if "movement" in self._settings.opened_by:
+                self._closing = None
+                return Opening(None, "movement")
+            frame = self._next_frame()
+            if frame is not None:
+                self._look(frame)
+                if self._opening is not None:
+                    self._held = frame  # the row begins with it
+                else:
+                    self._idle()
+        return None
+
+    def frames(self, stood_s: Callable[[], float | None]) -> Iterator[Frame]:
+        """The frames of the row that begins, until it ends.
+
+        Args:
+            stood_s: for how long the trolley has stood still in this row; None: the row has not begun to move.
+        """
+        while True:
+            self._heed_orders()
+            if self._opening is not None or self._closing is not None:
+                return
+            frame = self._next_frame()
+            if frame is None:
+                if self._stop.is_set() and self._frames.empty():
+                    return
+                continue
+            self._look(frame)
+            if self._opening is not None or self._closing is not None:
+                self._held = frame if self._opening is not None else None
+                return
+            yield frame
+            if "movement" in self._settings.opened_by and (stood_s() or 0.0) >= self._settings.stop_s:
+                self._closing = f"the trolley stood still for {self._settings.stop_s:g} s"
+
+    def _next_frame(self) -> Frame | None:
+        if self._held is not None:
+            frame, self._held = self._held, None
+            return frame
+        try:
+            return self._frames.get(timeout=_POLL_S)
+        except queue.Empty:
+            return None
+
+    def _heed_orders(self) -> None:
+        while not self._orders.empty():  # this thread alone takes them
+            self._heed(self._orders.get_nowait())
+
+    def _look(self, frame: Frame) -> None:
+        if self._markers is not None:
+            wanted = self._markers.look(frame)
+            if wanted is not None:
+                self._heed(wanted)
+
+    def _heed(self, order: Opening | Closing) -> None:
+        if isinstance(order, Opening):
+            self._opening = order
+        else:
+            self._closing = order.why
+
+
+class RowFrames:
+    """The frames of one row as a source; tells of pauses and of frames that the camera's reader dropped.
+
+    Args:
+        name: of the row's camera.
+        frames: of the row.
+        placed: called when a frame is through the panorama stage.
+    """
+
+    def __init__(self, name: str, frames: Iterator[Frame], placed: Callable[[], None]) -> None:
+        self._name = name
+        self._frames = frames
+        self._placed = placed
+        self._lost = 0
+        self._silent_s: list[float] = []
+        self.ended = False
+        """The row has no more frames."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls the camera."""
+        return self._name
+
+    @property
+    def length(self) -> int | None:
+        """Nobody can tell."""
+        return None
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What was wrong with the stream during the row."""
+        faults = []
+        if self._lost:
+            faults.append(f"{self._lost} frames of {self._name} are missing")
+        if self._silent_s:
+            times = f"{len(self._silent_s)} times, " if len(self._silent_s) > 1 else ""
+            faults.append(
+                f"{self._name} gave no frame for {times}{sum(self._silent_s):.0f} s: what passed is not counted"
+            )
+        return tuple(faults)
+
+    def __iter__(self) -> Iterator[Frame]:
+        last: Frame | None = None
+        for frame in self._frames:
+            if last is not None:
+                pause_s = frame.time_s - last.time_s
+                if pause_s > SILENT_S:
+                    self._silent_s.append(pause_s)
+                else:
+                    self._lost += max(frame.sequence - last.sequence - 1, 0)
+            last = frame
+            yield frame
+            self._placed()  # the next one is asked for
+        self.ended = True
+
+    def close(self) -> None:
+        """The camera goes on."""

@@ -1,0 +1,232 @@
+"""`edgekit run --site`: everything around the runs of one trolley, from its start until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from edgekit.contracts import FrameSource, Segmenter
+from edgekit.errors import RunDamagedError, RunFolderError
+from edgekit.runtime.control import (
+    Command,
+    ControlServer,
+    Reply,
+    RowStart,
+    RowStop,
+    StatusQuery,
+    run_socket,
+    usual_socket,
+)
+from edgekit.runtime.job import Job
+from edgekit.runtime.live.gate import Closing, Gate, Opening
+from edgekit.runtime.live.lane import Lane
+from edgekit.runtime.live.run import LiveRun, Surroundings
+from edgekit.runtime.live.runs import day_of, is_of_day, make_folder, next_folder, unfinished
+from edgekit.runtime.live.site import ReadyCamera, Site
+from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.sources import open_camera
+from edgekit.runtime.stage_clock import StageClock
+from edgekit.runtime.watch.board import StatusBoard
+from edgekit.runtime.watch.device_watch import DeviceWatch
+from edgekit.runtime.watch.http_server import serve_metrics
+from edgekit.runtime.watch.notify import Notifier
+from edgekit.runtime.watch.snapshot import ModelStatus
+from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
+from edgekit.store import RunFolder
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """Runs of one trolley: metrics, control socket and watchdog stay, run folders come and go.
+
+    Args:
+        site: the trolley.
+        cameras: with their descriptions.
+        job: what is to be counted, and how.
+        models: copies of one model.
+        stop: set when everything is to end.
+        opened: gives the frames of a camera; for tests.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        cameras: Sequence[ReadyCamera],
+        job: Job,
+        *,
+        models: Sequence[Segmenter],
+        stop: threading.Event,
+        opened: Callable[[ReadyCamera], FrameSource] | None = None,
+    ) -> None:
+        self._site = site
+        self._opened = opened or self._open
+        self._cameras = cameras
+        self._job = job
+        self._models = models
+        self._stop = stop
+        self._board = StatusBoard(site.out.name, [(camera.name, camera.label) for camera in cameras])
+        self._clock = StageClock(self._tell_stage)
+        self._lanes: list[Lane] = []
+        self._left: set[Path] = set()
+
+    def serve(self) -> None:
+        """Count until stopped.
+
+        Raises:
+            EdgekitError: the folder, the disk or the model cannot be used; what was finished is kept.
+        """
+        notifier = Notifier()
+        self._board.model(self._model())
+        with ExitStack() as around:
+            make_folder(self._site.out)
+            around.enter_context(ControlServer(self._socket(), self._answer))
+            metrics = serve_metrics(self._board.snapshot, self._site.metrics)
+            if metrics is not None:
+                around.enter_context(metrics)
+            around.enter_context(DeviceWatch(self._board, self._site.out, provider=self._models[0].provider.effective))
+            watchdog = Watchdog(self._board, notifier, WorkJudge(self._site.watchdog))
+            watchdog.start()
+            around.callback(watchdog.close)
+            notifier.ready()
+            self._runs()
+            notifier.stopping()
+
+    def _runs(self) -> None:
+        """One run folder after the other, until stopped."""
+        while not self._stop.is_set():
+            folder = RunFolder(self._folder())
+            with folder.claimed() as aside:
+                self._serve_one(folder, aside)
+
+    def _serve_one(self, folder: RunFolder, aside: Sequence[str]) -> None:
+        ending = threading.Event()
+        lanes = [self._lane(camera, ending) for camera in self._cameras]
+        around = Surroundings(self._models, self._board, self._clock, self._site.space)
+        try:
+            run = LiveRun(self._job, folder, lanes, ending, around)
+        except RunFolderError as error:  # damaged, or of another model: a device that nobody watches must go on
+            _log.error("%s; %s is left as it is, and a new run begins", error.what, folder.path.name)
+            self._board.problem(f"left {folder.path.name}", f"the run {folder.path.name} was left: {error.what}")
+            self._left.add(folder.path)
+            return
+        for message in aside:
+            _log.warning("%s", message)
+        _log.info("counting into %s", folder.path)
+        self._lanes = lanes
+        waker = threading.Thread(target=self._end_when_due, args=(run, folder, ending), name="edgekit-day", daemon=True)
+        waker.start()
+        try:
+            run.serve()
+        finally:
+            self._lanes = []
+            ending.set()
+            waker.join()
+        if (self._site.run_per == "start" or not is_of_day(folder.path, self._day())) and run.finish():
+            _log.info("the run %s is finished", folder.path.name)
+
+    def _end_when_due(self, run: LiveRun, folder: RunFolder, ending: threading.Event) -> None:
+        """End the run when everything is to end, or when its day is over and nothing is in hand."""
+        while not ending.wait(0.1):
+            if self._stop.is_set():
+                self._board.stopping()
+                ending.set()
+            elif self._site.run_per == "day" and not is_of_day(folder.path, self._day()) and run.idle:
+                ending.set()
+
+    def _folder(self) -> Path:
+        """The run to go on with, or that of a new one; a damaged one is left as it is, and told."""
+        try:
+            last = unfinished(self._site.out)
+        except RunDamagedError as error:
+            _log.error("%s; it is left as it is, and a new run begins", error.what)
+            last = None
+        if last is None or last in self._left:
+            return next_folder(self._site.out, self._day())
+        return last
+
+    def _day(self) -> str:
+        return day_of(datetime.now(), self._site.day_begins_h)
+
+    def _lane(self, camera: ReadyCamera, ending: threading.Event) -> Lane:
+        def idle() -> None:
+            self._board.placed(camera.name)
+
+        gate = Gate(self._site.rows, ending, idle=idle)
+        source = self._opened(camera)
+        settings = self._settings(camera)
+        return Lane(
+            (camera.name, camera.label), source, gate, settings=settings, board=self._board, clock=self._clock
+        )  # fmt: skip
+
+    def _open(self, camera: ReadyCamera) -> FrameSource:
+        return open_camera(camera.description, settings=self._site.patience)
+
+    def _settings(self, camera: ReadyCamera) -> RunSettings:
+        """A camera that always travels one way need not find out."""
+        settings = self._job.settings
+        if camera.description.travel == "auto":
+            return settings
+        return replace(settings, panorama=replace(settings.panorama, travel=camera.description.travel))
+
+    def _tell_stage(self, name: str, seconds: float) -> None:
+        if name != "capture":  # that is waiting for the next frame
+            self._board.stage(name, seconds)
+
+    def _model(self) -> ModelStatus:
+        choice, job = self._models[0].provider, self._job
+        season = None if job.season is None else job.season.name
+        return ModelStatus(
+            job.model_file, choice.requested, choice.effective, choice.reason, threshold=job.threshold, season=season
+        )
+
+    def _socket(self) -> Path:
+        """Where commands come in.
+
+        Raises:
+            StorageError: its folder cannot be made.
+        """
+        path = self._site.control or usual_socket() or run_socket(self._site.out)
+        make_folder(path.parent)
+        return path
+
+    def _answer(self, command: Command) -> Reply:
+        """Do what somebody at the local socket asks.
+
+        Raises:
+            RunFolderError: there is no such side, or it must be named.
+        """
+        if isinstance(command, StatusQuery):
+            return Reply(True, data=self._board.snapshot().as_dict())
+        if isinstance(command, RowStart):
+            lanes = self._chosen(command.side, needed=True)
+            for lane in lanes:
+                lane.gate.order(Opening(command.row, "command"))
+            return Reply(True, f"row {command.row} begins on the {' and '.join(lane.label for lane in lanes)}")
+        if isinstance(command, RowStop):
+            lanes = self._chosen(command.side, needed=False)
+            for lane in lanes:
+                lane.gate.order(Closing("command"))
+            return Reply(True, f"the row ends on the {' and '.join(lane.label for lane in lanes)}")
+        self._stop.set()
+        return Reply(True, "what is in hand is finished, then edgekit ends")
+
+    def _chosen(self, side: str | None, *, needed: bool) -> list[Lane]:
+        sides = {camera.name: camera.side for camera in self._cameras}
+        lanes = list(self._lanes)
+        if not lanes:
+            raise RunFolderError("no run is open at this moment", mend="try again in some seconds")
+        if side is None:
+            if needed and len(set(sides.values())) > 1:
+                raise RunFolderError("the row has no side", mend="name it: --side left or --side right")
+            return lanes
+        chosen = [lane for lane in lanes if side in (lane.label, lane.name, sides[lane.name])]
+        if not chosen:
+            labels = ", ".join(lane.label for lane in lanes)
+            raise RunFolderError(f"no camera looks to the side {side!r}", mend=f"there are {labels}")
+        return chosen
