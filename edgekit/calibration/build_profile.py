@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
+from typing import Any
 
 import numpy as np
 
@@ -53,52 +54,28 @@ def build_profile(
     Raises:
         SettingsError: a season's name that cannot be a file's, or dates in the wrong order.
     """
-    return Profile(
-        format=PROFILE_FORMAT,
-        season=facts.season,
-        crop=facts.crop,
-        place=facts.place,
-        from_date=facts.from_date,
-        to_date=facts.to_date,
-        model_id=facts.model_id,
-        model=facts.model,
-        precision=facts.precision,
-        iou_target=fit.iou_target,
-        threshold=fit.threshold,
-        rule=fit.rule,
-        uncertainty=_uncertainty(fit, level),
-        relation=ProfileRelation(
-            b0=fit.b0,
-            b1=fit.b1,
-            n=fit.n,
-            tiles=fit.tiles,
-            units=fit.units,
-            r=fit.r,
-            r_squared=fit.r_squared,
-            r_interval=tuple(fit.r_interval or ()),
-            p_value=fit.p_value,
+    interval = tuple(fit.r_interval or ())
+    error = {name: tuple(getattr(fit.uncertainty, name)) for name in ("fieller", "unit_fieller", "bootstrap")}
+    known = {
+        "uncertainty": ProfileUncertainty(
+            **_shared(ProfileUncertainty, fit.uncertainty) | error, level=level, interval=tuple(fit.uncertainty.acted)
         ),
+        "relation": ProfileRelation(**_shared(ProfileRelation, fit) | {"r_interval": interval}),
+    }
+    return Profile(
+        **_shared(Profile, fit) | _shared(Profile, facts) | known,
+        format=PROFILE_FORMAT,
         labels=ProfileLabels(digest_of(pairs), facts.labels_source, facts.labels_skipped),
         end=ProfileEnd(complete=True),
         confidences=reference_of(pairs),
         bands=bands,
-        notes=facts.notes,
-        warnings=fit.warnings,
         edgekit=__version__,
     )
 
 
-def _uncertainty(fit: ThresholdFit, level: float) -> ProfileUncertainty:
-    error = fit.uncertainty
-    return ProfileUncertainty(
-        level=level,
-        sigma=error.sigma,
-        sigma_units=error.sigma_units,
-        interval=tuple(error.acted),
-        fieller=tuple(error.fieller),
-        unit_fieller=tuple(error.unit_fieller),
-        bootstrap=tuple(error.bootstrap),
-    )
+def _shared(kind: type, source: object) -> dict[str, Any]:
+    """What `source` knows under the names of the fields of `kind`."""
+    return {item.name: getattr(source, item.name) for item in fields(kind) if hasattr(source, item.name)}
 
 
 def digest_of(pairs: Pairs) -> str:

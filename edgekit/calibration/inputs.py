@@ -77,6 +77,8 @@ def load_inputs(request: InputRequest) -> FitInputs:
         )
     if request.source is None:
         raise LabelsError("neither labels nor a table were named", mend="name a session, labels, or --pairs TABLE.csv")
+    if not request.source.exists():
+        raise LabelsError(f"there is no {request.source}", mend="name a session folder, or labels")
     folder = find_session(request.source)
     if folder is not None:
         return _of_session(read_session(folder), request)
@@ -95,7 +97,7 @@ def _of_session(session: Session, request: InputRequest) -> FitInputs:
     labels = read_labels(path, images=session.folder / IMAGES, class_names=session.class_names)
     found = gather_pairs(labels, session.by_name, session.class_names, class_map=request.class_map)
     facts = ModelFacts(session.model_id, session.model, session.precision, session.score_floor)
-    return _inputs(found, facts, path)
+    return _inputs(found, facts, f"{session.folder.resolve().name}: {path.name}")
 
 
 def _of_run(path: Path, run: Path, request: InputRequest) -> FitInputs:
@@ -103,11 +105,11 @@ def _of_run(path: Path, run: Path, request: InputRequest) -> FitInputs:
     facts = tiles.facts
     labels = read_labels(path, images=path if path.is_dir() else path.parent, class_names=facts.class_names)
     found = gather_pairs(labels, tiles.by_name, facts.class_names, class_map=request.class_map)
-    return _inputs(found, ModelFacts(facts.model_id, facts.model, facts.precision, facts.score_floor), path)
+    return _inputs(found, ModelFacts(facts.model_id, facts.model, facts.precision, facts.score_floor), path.name)
 
 
-def _inputs(found: GatheredPairs, facts: ModelFacts, path: Path) -> FitInputs:
-    return FitInputs(found.pairs, facts, path.name, found.labels, found.labelled_tiles, found.skipped, found.hits)
+def _inputs(found: GatheredPairs, facts: ModelFacts, origin: str) -> FitInputs:
+    return FitInputs(found.pairs, facts, origin, found.labels, found.labelled_tiles, found.skipped, found.hits)
 
 
 def _require_same_model(session: Session, run: Path) -> None:

@@ -118,5 +118,5 @@ def _require_shares(name: str, column: Floats) -> None:
     ):
         if bad.any():
             row = int(np.argmax(bad))
-            what = f"{int(bad.sum())} values of {name} are {kind}, the first in row {row}: {column.flat[row]}"
+            what = f"{int(bad.sum())} values of {name} are {kind}, the first in pair {row + 1}: {column.flat[row]}"
             raise CalibrationRefused(reason, what, mend="mend or remove these rows")

@@ -115,12 +115,10 @@ class Profile:
     def __post_init__(self) -> None:
         if self.format != PROFILE_FORMAT:
             raise SettingsError(f"format = {self.format}", mend=f"this edgekit reads format {PROFILE_FORMAT}")
-        require_season_name(self.season)
+        require_season(self.season, (self.from_date, self.to_date))
         for name, value in (("threshold", self.threshold), ("iou_target", self.iou_target)):
             if not 0 <= value <= 1:
                 raise SettingsError(f"{name} = {value:g}", mend="it lies between 0 and 1")
-        if self.from_date > self.to_date:
-            raise SettingsError(f"from_date {self.from_date} comes after to_date {self.to_date}")
         if not self.end.complete:
             raise SettingsError("end.complete = false", mend="write the profile again with edgekit calibrate fit")
 
@@ -136,12 +134,13 @@ class Profile:
         return self.threshold
 
 
-def require_season_name(name: str) -> str:
-    """The name, where it can be that of a file.
+def require_season(name: str, days: tuple[date, date]) -> None:
+    """Pass where the name can be that of a file, and the first day does not come after the last.
 
     Raises:
-        SettingsError: it cannot.
+        SettingsError: it is otherwise.
     """
+    if days[0] > days[1]:
+        raise SettingsError(f"from_date {days[0]} comes after to_date {days[1]}", mend="give --from and --to")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise SettingsError(f"season {name!r}", mend="use letters, digits, dot, hyphen and underscore")
-    return name

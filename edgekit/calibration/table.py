@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
+            reader = csv.DictReader(file, delimiter=_delimiter(file))
             names = [name.strip() for name in reader.fieldnames or []]
             reader.fieldnames = names
             rows = list(reader)
@@ -69,6 +70,13 @@ def write_pairs(pairs: Pairs, path: Path) -> None:
     write_atomic(path, text.getvalue().encode())
 
 
+def _delimiter(file: TextIO) -> str:
+    """Comma, or what spreadsheets of other countries write: semicolon (with decimal commas) or tabulator."""
+    head = file.readline()
+    file.seek(0)
+    return next((mark for mark in (";", "\t") if mark in head and "," not in head), ",")
+
+
 def _texts(rows: list[dict[str, str]], name: str, path: Path) -> Texts:
     found = np.array([(row[name] or "").strip() for row in rows], np.str_)
     if (found == "").any():
@@ -83,6 +91,6 @@ def _numbers(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDA
 
 def _number(text: str | None, place: str) -> float:
     try:
-        return float(text or "")
+        return float((text or "").replace(",", "."))
     except ValueError as error:
-        raise LabelsError(f"{place} is {text!r}", mend="write a number") from error
+        raise LabelsError(f"{place} is {text or 'missing'}", mend="write a number") from error

@@ -38,7 +38,7 @@ def as_json(value: Any) -> Any:
 def fit_lines(fit: ThresholdFit) -> Iterator[str]:
     """A fit for a terminal."""
     error = fit.uncertainty
-    yield f"threshold {fit.threshold:.3f} for IoU {fit.iou_target:g}, {_ends(error.acted)} (95 %, the widest below)"
+    yield f"threshold {fit.threshold:.3f} for IoU {fit.iou_target:g}, {_ends(error.acted)} (95 %: all below)"
     p_value = "" if fit.p_value is None else f", p = {fit.p_value:.2g}"
     r_ends = "" if fit.r_interval is None else f" ({_ends(fit.r_interval, 2)})"
     yield f"  line       IoU = {fit.b0:.3f} + {fit.b1:.3f} x confidence, R = {fit.r:.3f}{r_ends}{p_value}"
@@ -89,7 +89,7 @@ def profile_lines(profile: Profile) -> Iterator[str]:
     error, relation = profile.uncertainty, profile.relation
     yield f"season {profile.season}: {profile.crop}, {profile.place}, {profile.from_date} to {profile.to_date}"
     yield f"  threshold  {profile.threshold:.3f} for IoU {profile.iou_target:g}, {_ends(error.interval)}"
-    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over units"
+    yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over {relation.units} units"
     yield f"  line       IoU = {relation.b0:.3f} + {relation.b1:.3f} x confidence, R = {relation.r:.3f}"
     yield f"  from       {relation.n} pairs in {relation.tiles} tiles, labels {profile.labels.digest[:12]}"
     yield f"  model      {profile.model}, {profile.precision}, {profile.model_id[:12]}"

@@ -87,12 +87,16 @@ def fit(
     """
     from edgekit.calibration import FitSettings
     from edgekit.calibration.inputs import InputRequest, load_inputs
+    from edgekit.calibration.profile import require_season
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import print_study, write_study_report
     from edgekit.cli.ui import write_or_print_json
     from edgekit.labels import parse_class_map
 
     settings = FitSettings(seed=seed, leave_out_suspects=leave_out)
+    days = _season_days(first_day, last_day)
+    if season is not None:
+        require_season(season, days)
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map), unit_pattern))
     request = StudyRequest(tuple(iou or (0.5,)), _edges(bands), sigma, good_share, delta, run)
     study = Study.of(inputs, request, settings)
@@ -105,7 +109,7 @@ def fit(
     if report is not None:
         write_study_report(study, report, season)
     if season is not None:
-        facts = _season_facts((season, crop, place, notes), (first_day, last_day), inputs, _model_facts(inputs, model))
+        facts = _season_facts((season, crop, place, notes), days, inputs, _model_facts(inputs, model))
         _write_season(study.profile(main, facts), profiles, quiet=quiet)
 
 
@@ -242,21 +246,25 @@ def _model_facts(inputs: FitInputs, model: Path | None) -> ModelFacts:
         segmenter.close()
 
 
+def _season_days(first: datetime | None, last: datetime | None) -> tuple[date, date]:
+    """First and last day: from today on, for 90 days, where nothing is said."""
+    from datetime import timedelta
+
+    begin = first.date() if first else date.today()
+    return begin, last.date() if last else begin + timedelta(days=90)
+
+
 def _season_facts(
     texts: tuple[str, str, str, str],
-    days: tuple[datetime | None, datetime | None],
+    days: tuple[date, date],
     inputs: FitInputs,
     model: ModelFacts,
 ) -> SeasonFacts:
-    from datetime import timedelta
-
     from edgekit.calibration.build_profile import SeasonFacts
 
     season, crop, place, notes = texts
-    first = days[0].date() if days[0] else date.today()
-    last = days[1].date() if days[1] else first + timedelta(days=90)
     return SeasonFacts(
-        season, crop, place, first, last, model.model_id, model.model, model.precision, inputs.origin,
+        season, crop, place, *days, model.model_id, model.model, model.precision, inputs.origin,
         len(inputs.skipped), notes,
     )  # fmt: skip
 

@@ -57,6 +57,6 @@ def write_study_report(study: Study, path: Path, season: str | None) -> None:
     lines = (*findings(study), *(f"skipped: {line}" for line in study.inputs.skipped))
     title = f"Calibration of {season or study.inputs.origin}"
     used = study.inputs.pairs.select(study.inputs.pairs.confidence >= study.settings.score_floor)
-    content = ReportContent(title, used, fits, lines, study.request.run, study.request.sigma_wanted)
+    content = ReportContent(title, used, fits, lines, study.request.run, study.counts, study.request.sigma_wanted)
     page, picture = write_report(content, path)
     typer.echo(f"{page}, {picture}")

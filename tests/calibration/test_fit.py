@@ -69,7 +69,7 @@ def test_pairs_below_the_floor_are_left_out_and_counted(session):
 def test_values_that_are_no_shares(bad, reason, column):
     values = {"confidence": np.linspace(0.1, 0.9, 20), "iou": np.linspace(0.1, 0.9, 20)}
     values[column][7] = bad
-    with pytest.raises(CalibrationRefused, match="row 7") as caught:
+    with pytest.raises(CalibrationRefused, match="pair 8") as caught:
         Pairs(**values, tile=names(20))
     assert caught.value.reason is reason
 

@@ -143,3 +143,13 @@ def test_a_pattern_names_the_units(tmp_path):
     for pattern, told in (("(", "is none"), ("IMG", "no group"), (r"(x+)", "does not fit"), ("(y?)", "does not fit")):
         with pytest.raises(SettingsError, match=told):
             read_pairs(tmp_path / "pairs.csv", unit_pattern=pattern)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_tables_of_other_spreadsheets_are_read(tmp_path, mark):
+    rows = [("confidence", "iou", "tile"), ("0,5", "0,25", "a"), ("0,75", "1", "b")]
+    (tmp_path / "pairs.csv").write_text("\n".join(mark.join(row) for row in rows) + "\n")
+    pairs = read_pairs(tmp_path / "pairs.csv")
+    assert pairs.confidence.tolist() == [0.5, 0.75]
+    assert pairs.iou.tolist() == [0.25, 1.0]
+    assert pairs.by_tile.names == ("a", "b")

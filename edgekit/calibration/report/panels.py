@@ -31,7 +31,7 @@ def draw_reliability(axes: Axes, pairs: Pairs, fit: ThresholdFit) -> None:
     p_value = "" if fit.p_value is None else f", p = {fit.p_value:.2g}"
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.02), xlabel="confidence", ylabel="mask IoU")
     axes.set_title(f"R = {fit.r:.3f}{p_value}, n = {fit.n} in {fit.tiles} tiles")
-    axes.legend(fontsize=7, loc="upper left")
+    axes.legend(fontsize=7, loc="upper left", framealpha=0.95)
 
 
 def draw_sigma(axes: Axes, fit: ThresholdFit, sigma_wanted: float | None) -> None:
@@ -54,7 +54,7 @@ def draw_influence(axes: Axes, fit: ThresholdFit) -> None:
     axes.barh([row.tile for row in rows], [row.shift for row in rows], color=colours)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.tick_params(axis="y", labelsize=6)
-    axes.set(xlabel="shift of the threshold", title="Influence of tiles (red: confident prediction, no label)")
+    axes.set(xlabel="moves the threshold by", title="Influence of tiles (red: confident prediction, no label)")
 
 
 def draw_counts(axes: Axes, fit: ThresholdFit, thresholds: Floats, counts: Floats) -> None:

@@ -70,7 +70,9 @@ def gather_pairs(
             f"label {item.id} of {picture.name}: only a box" for item in picture.instances if not item.has_outline
         ]
     if not matched:
-        raise LabelsError(_no_match(labels, tiles), mend="label the pictures that edgekit calibrate sample wrote")
+        raise LabelsError(
+            _no_match(labels, tiles, skipped), mend="label the pictures that edgekit calibrate sample wrote"
+        )
     return _paired(matched, tiles, numbers, tuple(skipped))
 
 
@@ -121,6 +123,7 @@ def _hits(
     return found
 
 
-def _no_match(labels: LabelSet, tiles: Mapping[str, SessionTile]) -> str:
-    ours, theirs = next(iter(tiles), "none"), next((picture.name for picture in labels.pictures), "none")
-    return f"no labelled picture is a tile of this session: the labels name {theirs}, the tiles {ours}"
+def _no_match(labels: LabelSet, tiles: Mapping[str, SessionTile], skipped: Sequence[str]) -> str:
+    if not labels.pictures:
+        return "the labels name no picture"
+    return f"no labelled picture is a tile of this session, whose first is {next(iter(tiles), 'none')}: {skipped[-1]}"
