@@ -22,7 +22,9 @@ def sync(
         list[str] | None, typer.Argument(metavar="[RUN...] [TARGET]", help="Folders of runs (none with --all); target.")
     ] = None,
     all_runs: Annotated[bool, typer.Option("--all", help="All runs in --runs.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder that holds the runs, for --all.")] = Path("runs"),
+    runs: Annotated[
+        Path | None, typer.Option(help="Folder that holds the runs, for --all; default: that of --site, or runs.")
+    ] = None,
     site: Annotated[Path | None, typer.Option(help="Site file whose sync table names target and broker.")] = None,
     mqtt: Annotated[
         str | None, typer.Option(help="Broker for the count of each row: mqtt://host[:port]/topic.")
@@ -44,7 +46,7 @@ def sync(
     from edgekit.cli.ui import print_json, progress
 
     settings = _settings(site, mqtt, options, unfinished)
-    request = _request(places or [], all_runs, runs, settings)
+    request = _request(places or [], all_runs, runs or _runs_of(site), settings)
     with progress(quiet=quiet or as_json) as report:
         done = _Done(request, verify, report)
         done.send()
@@ -152,7 +154,8 @@ def _settings(site: Path | None, mqtt: str | None, options: Path | None, unfinis
 
     settings = SyncSettings()
     if site is not None:
-        settings = settings_from(read_toml(site).get("sync", {}), SyncSettings, within="sync.")
+        table = read_toml(site).get("sync", {})
+        settings = settings_from(table, SyncSettings, within="sync.").within(site.resolve().parent)
     broker = settings.mqtt if mqtt is None else settings_from_url(mqtt, settings.mqtt)
     return replace(
         settings,
@@ -160,6 +163,13 @@ def _settings(site: Path | None, mqtt: str | None, options: Path | None, unfinis
         options_file=options or settings.options_file,
         unfinished=unfinished or settings.unfinished,
     )
+
+
+def _runs_of(site: Path | None) -> Path:
+    from edgekit.settings_file import read_toml
+
+    out = None if site is None else read_toml(site).get("out")
+    return site.resolve().parent / out if site is not None and isinstance(out, str) else Path("runs")
 
 
 def _request(places: list[str], all_runs: bool, folder: Path, settings: SyncSettings) -> _Request:

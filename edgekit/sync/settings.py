@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from edgekit.errors import SettingsError
 
@@ -92,3 +92,17 @@ class SyncSettings:
     """Patience with a network that fails."""
     mqtt: MqttSettings | None = None
     """Broker that gets the counts; None: none."""
+
+    def within(self, folder: Path) -> SyncSettings:
+        """The same with the paths of files taken from `folder`, where they are relative."""
+        mqtt = self.mqtt and _placed(self.mqtt, folder, _MQTT_FILES)
+        return replace(_placed(self, folder, ("options_file",)), mqtt=mqtt)
+
+
+_MQTT_FILES = ("password_file", "ca_file", "certificate_file", "key_file")
+_Settings = TypeVar("_Settings", MqttSettings, SyncSettings)
+
+
+def _placed(settings: _Settings, folder: Path, names: tuple[str, ...]) -> _Settings:
+    paths = {name: getattr(settings, name) for name in names}
+    return replace(settings, **{name: folder / path for name, path in paths.items() if path is not None})

@@ -13,6 +13,7 @@ from edgekit.runtime.settings import RunSettings, SegmentSettings
 from edgekit.runtime.sources import CameraDescription, LiveSettings, read_camera
 from edgekit.runtime.watch.settings import LogSettings, MetricsSettings, WatchdogSettings
 from edgekit.settings_file import read_settings
+from edgekit.sync.settings import SyncSettings
 from edgekit.tiles import MergeSettings, TileSettings
 
 OpenedBy = Literal["command", "marker", "movement"]
@@ -114,6 +115,7 @@ class Site:
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    sync: SyncSettings = field(default_factory=SyncSettings)
     tiles: TileSettings = field(default_factory=TileSettings)
     merge: MergeSettings = field(default_factory=MergeSettings)
     panorama: MosaicSettings = field(default_factory=MosaicSettings)
@@ -168,6 +170,7 @@ def read_site(path: Path) -> Site:
         profiles=placed(site.profiles),
         control=placed(site.control),
         log=replace(site.log, file=placed(site.log.file)),
+        sync=site.sync.within(base),
         metrics=replace(site.metrics, token_file=placed(site.metrics.token_file)),
     )
 

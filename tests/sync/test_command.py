@@ -1,0 +1,101 @@
+"""`edgekit sync` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from edgekit.cli.main import app
+from tests.sync.places import make_run
+from tests.sync.test_send import assert_arrived
+
+runner = CliRunner()
+
+
+def sync(*words):
+    return runner.invoke(app, ["sync", *map(str, words)])
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "usb"
+    folder.mkdir()
+    return folder
+
+
+def test_all_runs_but_those_that_go_on(tmp_path, place):
+    runs = tmp_path / "runs"
+    make_run(runs / "monday")
+    make_run(runs / "tuesday")
+    make_run(runs / "tonight", finished=False)
+    first = sync("--all", "--runs", runs, place)
+    assert first.exit_code == 0, first.output
+    assert "tonight: left, it is not finished" in first.output
+    assert sorted(item.name for item in place.iterdir()) == ["monday", "tuesday"]
+    again = json.loads(sync("--all", "--runs", runs, place, "--json").stdout)
+    assert [(item["run"], item["sent"], item["complete"]) for item in again["runs"]] == [
+        ("monday", 0, True), ("tuesday", 0, True),
+    ]  # fmt: skip
+
+
+def test_a_run_that_fails_does_not_keep_the_others(tmp_path, place):
+    runs = tmp_path / "runs"
+    make_run(runs / "monday")
+    make_run(runs / "tuesday")
+    (runs / "monday" / "run.sqlite").write_bytes(b"no database at all" * 100)
+    done = sync("--all", "--runs", runs, place)
+    assert done.exit_code == 42
+    assert "monday" in done.stderr
+    assert_arrived(runs / "tuesday", place / "tuesday")
+
+
+def test_a_site_file_names_target_and_broker(tmp_path, place, broker):
+    make_run(tmp_path / "runs" / "monday", rows=(3, 4))
+    site = tmp_path / "trolley.toml"
+    site.write_text(f'out = "runs"\n[sync]\ntarget = "{place}"\n[sync.mqtt]\nurl = "{broker.url}"\n')
+    done = json.loads(sync("--all", "--site", site, "--json").stdout)
+    assert done["mqtt"][0]["acknowledged"] == 2
+    assert_arrived(tmp_path / "runs" / "monday", place / "monday")
+
+
+def test_counts_alone(run, broker):
+    done = sync(run, "--mqtt", f"{broker.url}/house/rows")
+    assert done.exit_code == 0, done.output
+    assert "1 counts acknowledged, 0 wait" in done.output
+
+
+@pytest.mark.parametrize("words", [[], ["nowhere", "there"], ["--all"], ["/tmp"]])
+def test_a_wrong_command_line_is_told(words):
+    assert sync(*words).exit_code == 2
+
+
+def test_an_unknown_key_of_the_site_file_is_told(tmp_path, run):
+    site = tmp_path / "trolley.toml"
+    site.write_text('[sync]\ntargte = "x"\n')
+    with pytest.raises(Exception, match="target"):
+        runner.invoke(app, ["sync", str(run), "--site", str(site)], catch_exceptions=False)
+
+
+def test_syncs_that_are_killed_end_with_the_same_digests(tmp_path, place):
+    """Few kills on a small run; bench/sync/interrupt.py does it at length, at an S3 server too."""
+    run = make_run(tmp_path / "runs" / "night", segments=150, segment_bytes=400_000)
+    command = [sys.executable, "-m", "edgekit", "sync", str(run), str(place), "--quiet"]
+    met = 0
+    for number in range(6):
+        before = sum(1 for _ in place.rglob("*"))
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 20
+        while sum(1 for _ in place.rglob("*")) < before + 3 + 4 * number and process.poll() is None:
+            assert time.monotonic() < end
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        met += process.wait() == -signal.SIGKILL
+    assert met >= 3
+    subprocess.run(command, check=True)
+    assert_arrived(run, place / "night")
