@@ -1,9 +1,11 @@
-"""The drift test on real confidences: false alarms between halves of one set, and tiles until a shift is found.
+"""The drift test on real confidences: false alarms, and tiles until a shift is found.
 
     python bench/calibration/drift.py pairs.csv          (from predict_pairs.py)
 
-The reference is taken from half of the pictures; the run is the tiles of the other half, drawn with replacement. Halves
-of so few pictures differ in earnest, so the share of alarms without a shift is that of chance and of real differences.
+`none`: reference (40 tiles) and run (400 tiles) are drawn from the same tiles, 2,000 times: every alarm is a false one,
+and at most alpha of the runs may have one. `tile`, `unit`: the reference is taken from half of the tiles or pictures,
+the run is drawn from the other half. Halves of so few pictures differ in earnest, so alarms without a shift are those of
+chance and of real differences. Confidences of the run are then scaled down.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ from edgekit.calibration import DriftMonitor, DriftSettings, Pairs
 from edgekit.calibration.drift import reference_of
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.table import read_pairs
+
+
+REFERENCE_TILES = 40
+"""Of a usual session."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ def main() -> None:
     parser.add_argument("--alpha", type=float, default=0.01)
     arguments = parser.parse_args()
     pairs = read_pairs(arguments.pairs)
+    null = study(pairs, "none", 1.0, (20 * arguments.runs, arguments.tiles), arguments.alpha)
+    print(json.dumps(asdict(null)))
     for split in ("tile", "unit"):
         for scale in (1.0, 0.95, 0.9, 0.8):
             result = study(pairs, split, scale, (arguments.runs, arguments.tiles), arguments.alpha)
@@ -53,15 +61,17 @@ def main() -> None:
 def study(pairs: Pairs, split: str, scale: float, size: tuple[int, int], alpha: float) -> DriftResult:
     """Runs against references from the other half, split by tile or by unit."""
     rng = np.random.default_rng(0)
-    names = pairs.tile if split == "tile" or pairs.unit is None else pairs.unit
+    names = pairs.tile if split in ("none", "tile") or pairs.unit is None else pairs.unit
     found: list[int] = []
     for _ in range(size[0]):
-        first = np.isin(names, rng.permutation(np.unique(names))[::2])
+        shuffled = rng.permutation(np.unique(names))
+        first = np.isin(names, shuffled[:REFERENCE_TILES] if split == "none" else shuffled[::2])
         reference = reference_of(pairs.select(first))
         if reference is None:
             continue
         monitor = DriftMonitor(reference, DriftSettings(alpha=alpha))
-        when = tiles_until_alarm(monitor, tiles_of(pairs.select(~first), scale), rng, size[1])
+        run = pairs if split == "none" else pairs.select(~first)
+        when = tiles_until_alarm(monitor, tiles_of(run, scale), rng, size[1])
         found += [when] if when is not None else []
     median = float(np.median(found)) if found else None
     return DriftResult(split, scale, size[0], size[1], len(found) / size[0], median)

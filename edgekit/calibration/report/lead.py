@@ -12,7 +12,7 @@ from edgekit.calibration.results import ThresholdFit
 PANELS = (
     (
         "Confidence against mask IoU",
-        "Each dot is a prediction that was checked: further right the model was surer, further up the outline is better. "
+        "Each dot is a checked prediction: further right the model was surer, further up the outline is better. "
         "Dots at the bottom found no fruit. Where the line reaches the wanted IoU lies the threshold.",
     ),
     (
