@@ -39,7 +39,7 @@ def _title(now: Snapshot, silent: str) -> Text:
 def _cameras(cameras: Iterable[CameraStatus]) -> Table:
     table = _table("camera", "side", "state", "rate", "frames", "dropped", "outages", "last frame")
     for camera in cameras:
-        style = "green" if camera.state == "ok" else "yellow" if camera.state == "starting" else "red"
+        style = "green" if camera.state == "ok" else "yellow" if camera.state in ("starting", "idle") else "red"
         age = "none yet" if camera.frame_age_s is None else f"{duration_words(camera.frame_age_s)} ago"
         table.add_row(
             printable(camera.name), camera.side, Text(camera.state, style), rate_words(camera),

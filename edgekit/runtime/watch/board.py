@@ -120,6 +120,11 @@ class StatusBoard:
             entry.last_fault = reason
             entry.state = state
 
+    def camera_idle(self, camera: str) -> None:
+        """It is not read from now on, on purpose: one run has ended and the next has not begun."""
+        with self._lock:
+            self._cameras[camera].state = "idle"
+
     # Rows
 
     def row_opened(self, side: str, row: str) -> None:

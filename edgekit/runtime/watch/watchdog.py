@@ -9,7 +9,7 @@ A run is alive as long as all of this holds:
 
 So a run is alive between rows: there nothing has to be placed, and without a backlog nothing to be segmented; frames
 must still come, for the marker of the next row. A camera that is known to be lost does not count as a stall either: the
-other side goes on.
+other side goes on. While the run ends, systemd's `TimeoutStopSec=` takes the watchdog's place.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class WorkJudge:
 
     def stalls(self, now: Snapshot) -> tuple[str, ...]:
         """What does not go on, in plain words; nothing where all is well."""
+        if now.stopping:
+            return ()
         now_s = self._clock()
         rows = {row.side: row for row in now.rows}
         found = [reason for camera in now.cameras for reason in self._camera(camera, rows[camera.side], now, now_s)]
@@ -84,7 +86,7 @@ class WorkJudge:
             yield f"{now.backlog_tiles} tiles wait and none was finished for {now_s - mark.moved_s:.0f} s"
 
     def _no_frames(self, now: Snapshot) -> Iterator[str]:
-        watched = [camera for camera in now.cameras if camera.state != "off"]
+        watched = [camera for camera in now.cameras if camera.state not in ("idle", "off")]
         ages = [now.uptime_s if camera.frame_age_s is None else camera.frame_age_s for camera in watched]
         if ages and min(ages) > self._settings.no_frames_s:
             yield f"no camera gave a frame for {min(ages):.0f} s"
@@ -105,6 +107,7 @@ class Watchdog:
     def __init__(self, board: StatusBoard, notifier: Notifier, judge: WorkJudge | None = None) -> None:
         self._board, self._notifier, self._judge = board, notifier, judge or WorkJudge()
         self._period_s = min(STATUS_EVERY_S, (notifier.watchdog_s or 3 * STATUS_EVERY_S) / 3)
+        self._told_end = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -121,6 +124,9 @@ class Watchdog:
     def look(self) -> bool:
         """Look once; True where the watchdog was fed."""
         now = self._board.snapshot()
+        if now.stopping and not self._told_end:
+            self._told_end = True
+            self._notifier.stopping()
         stalls = self._judge.stalls(now)
         if stalls:
             _log.error("work stands still: %s", "; ".join(stalls))

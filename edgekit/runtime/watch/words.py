@@ -9,7 +9,9 @@ def one_line(now: Snapshot) -> str:
     """The run in one line: for `systemctl status`, and for logs."""
     parts = ["ending" if now.stopping else now.health, *(row_words(row) for row in now.rows)]
     parts += [f"{now.fruit} fruit in all", lag_words(now)]
-    parts += [f"{camera.name} {camera.state}" for camera in now.cameras if camera.state not in ("ok", "starting")]
+    parts += [
+        f"{camera.name} {camera.state}" for camera in now.cameras if camera.state not in ("ok", "starting", "idle")
+    ]
     return ", ".join(parts)
 
 

@@ -179,3 +179,41 @@ def test_the_feeding_thread_feeds_and_stops(tmp_path: Path) -> None:
         assert any(receiver.recv(4096) == b"WATCHDOG=1" for _ in range(4))
         dog.close()
         assert night.board.snapshot().health == "ok"
+
+
+def test_an_end_is_told_once_and_is_no_stall(tmp_path: Path) -> None:
+    with manager(str(tmp_path / "notify")) as (receiver, environment):
+        night = Night()
+        night.board.backlog(5)
+        night.segmenting = False
+        night.go(9)
+        night.board.stopping()
+        assert night.go(100) == ()
+        dog = Watchdog(night.board, Notifier(environment), night.judge)
+        assert dog.look()
+        assert dog.look()
+        messages = told(receiver)
+        assert messages.count("STOPPING=1") == 1
+        assert messages[-1].startswith("STATUS=ending")
+
+
+def test_a_stage_that_holds_its_camera_up_is_a_stall_though_the_camera_seems_lost() -> None:
+    """A panorama thread that hangs fills its queue; then the camera's thread waits as well, and no frame comes."""
+    night = Night()
+    night.board.row_opened("left", "12")
+    night.go(5)
+    night.placing.discard("cam-l")
+    night.go(2)  # the queue is full
+    night.coming.discard("cam-l")
+    night.board.camera_fault("cam-l", "no frame")
+    assert "frames of cam-l are not placed any more" in night.go(15)[0]
+
+
+def test_cameras_that_nobody_wants_to_read_are_no_stall() -> None:
+    night = Night()
+    night.go(5)
+    night.coming.clear()
+    for camera in ("cam-l", "cam-r"):
+        night.board.camera_idle(camera)
+    assert night.go(1000) == ()
+    assert night.board.snapshot().health == "ok"
