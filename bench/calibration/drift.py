@@ -4,8 +4,8 @@
 
 `none`: reference (40 tiles) and run (400 tiles) are drawn from the same tiles, 2,000 times: every alarm is a false one,
 and at most alpha of the runs may have one. `tile`, `unit`: the reference is taken from half of the tiles or pictures,
-the run is drawn from the other half. Halves of so few pictures differ in earnest, so alarms without a shift are those of
-chance and of real differences. Confidences of the run are then scaled down.
+the run is drawn from the other half. Halves of so few pictures differ in earnest, so alarms without a shift are those
+of chance and of real differences. Confidences of the run are then scaled down.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from edgekit.calibration import DriftMonitor, DriftSettings, Pairs
 from edgekit.calibration.drift import reference_of
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.table import read_pairs
-
 
 REFERENCE_TILES = 40
 """Of a usual session."""
