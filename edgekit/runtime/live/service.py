@@ -127,6 +127,8 @@ class Service:
             self._lanes = []
             ending.set()
             waker.join()
+            for camera in self._cameras:
+                self._board.camera_idle(camera.name)
         if (self._site.run_per == "start" or not is_of_day(folder.path, self._day())) and run.finish():
             _log.info("the run %s is finished", folder.path.name)
 
