@@ -74,7 +74,7 @@ def run(
     from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import run_job
-    from edgekit.runtime.row_source import plan_sources
+    from edgekit.runtime.row_source import panorama_doubts, plan_sources
     from edgekit.segment import SegmenterSettings
 
     settings = _settings(config)
@@ -84,6 +84,8 @@ def run(
     if not sources or out is None:
         raise typer.BadParameter("name the rows and the folder: edgekit run row12.mp4 --out runs/row12")
     plans = plan_sources(sources, panorama=panorama)
+    for doubt in panorama_doubts(sources) if panorama else ():
+        typer.echo(f"warning: {doubt}", err=True)
     path = _model_path(model)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu, backend=backend)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:

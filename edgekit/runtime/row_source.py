@@ -11,8 +11,13 @@ from edgekit.errors import SourceError
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.sources.folder import natural_key
-from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, read_picture
+from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, is_picture, read_picture
+from edgekit.runtime.sources.stretch import parse_stretch
 from edgekit.store import SourcePlan
+
+_FRAMES_LEAST = 4
+_PANORAMA_ASPECT = 3.0
+"""A row is longer than it is high; frames of cameras are at most 2.4 times as wide as high."""
 
 
 def plan_sources(paths: Sequence[Path], *, panorama: bool) -> tuple[SourcePlan, ...]:
@@ -45,8 +50,33 @@ def plan_source(path: Path, *, panorama: bool) -> SourcePlan:
     return SourcePlan(str(path), "panorama", fingerprint(path))
 
 
+def panorama_doubts(paths: Sequence[Path]) -> list[str]:
+    """Folders whose pictures look like frames of one row and not like finished panoramas, in words."""
+    doubts = []
+    for path in paths:
+        pictures = _panoramas(path) if path.is_dir() else []
+        if len(pictures) >= _FRAMES_LEAST and _look_like_frames(pictures[:2]):
+            doubts.append(
+                f"the {len(pictures)} pictures in {path} look like frames of one row; with --panorama each is a row of"
+                " its own: leave out --panorama if they are frames"
+            )
+    return doubts
+
+
+def _look_like_frames(pictures: Sequence[Path]) -> bool:
+    """Pictures of one size that is no panorama's."""
+    try:
+        shapes = {read_picture(path).shape for path in pictures}
+    except BrokenPictureError:
+        return False
+    height, width = next(iter(shapes))[:2]
+    return len(shapes) == 1 and width < _PANORAMA_ASPECT * height
+
+
 def fingerprint(path: Path) -> str:
     """SHA-256 of the names, sizes and times of change of the files of a source."""
+    stretch = parse_stretch(path)
+    path = path if stretch is None else stretch.file
     files = sorted(item for item in path.iterdir() if item.is_file()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for item in files:
@@ -89,6 +119,9 @@ def _check_panorama(path: Path) -> None:
         )
     if path.is_file() and path.stat().st_size == 0:
         raise SourceError(f"{path} is empty", mend="give the picture of a panorama")
+    if path.is_file() and not is_picture(path):
+        hint = "leave out --panorama if it is a video; else give a JPEG, PNG, TIFF, WebP or BMP"
+        raise SourceError(f"{path} is no picture, so no finished panorama", mend=hint)
 
 
 def _read_whole(path: Path) -> Image:

@@ -9,13 +9,14 @@ from edgekit.errors import SourceError
 from edgekit.runtime.sources.description import read_camera
 from edgekit.runtime.sources.folder import FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
+from edgekit.runtime.sources.stretch import StretchSource, parse_stretch
 
 
 def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
     """The source for a folder of pictures, a video file or a camera.
 
     Args:
-        path: a folder, a video, or the description of a camera (TOML).
+        path: a folder, a video, a stretch of either (`FILE#NAME:FIRST-STOP`), or the description of a camera (TOML).
         rate_hz: nominal frames per second of a folder of pictures; a video brings its own times.
 
     Raises:
@@ -26,6 +27,9 @@ def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
         from edgekit.runtime.sources.camera import open_camera
 
         return open_camera(read_camera(path))
+    stretch = parse_stretch(path)
+    if stretch is not None:
+        return StretchSource(open_source(stretch.file, rate_hz=rate_hz), stretch)
     if path.is_dir():
         return FolderSource(path, rate_hz=rate_hz)
     if not path.exists():

@@ -40,6 +40,11 @@ def read_picture(path: Path) -> Image:
     return decode_picture(data)
 
 
+def is_picture(path: Path) -> bool:
+    """True where the first bytes are those of a kind of picture that can be read."""
+    return bool(cv2.haveImageReader(str(path)))
+
+
 def decode_picture(data: bytes) -> Image:
     """As `read_picture`, from the bytes of the file.
 
