@@ -32,7 +32,9 @@ def read_window(image: Image, origin_xy: tuple[float, float], size_wh: tuple[int
     x_margin, y_margin = (_REACH_PX if fraction else 0 for fraction in (x_fraction, y_fraction))
     part = _cut(image, (left - x_margin, top - y_margin), (width + 2 * x_margin, height + 2 * y_margin))
     if x_margin or y_margin:
-        part = np.asarray(cv2.sepFilter2D(part, -1, _kernel(x_fraction), _kernel(y_fraction)), np.uint8)
+        anchor = (max(x_margin - 1, 0), max(y_margin - 1, 0))
+        part = cv2.sepFilter2D(part, -1, _kernel(x_fraction), _kernel(y_fraction), anchor=anchor)
+        part = np.asarray(part, np.uint8)
     return part[y_margin : y_margin + height, x_margin : x_margin + width]
 
 
@@ -58,9 +60,9 @@ def _cut(image: Image, origin_xy: tuple[int, int], size_wh: tuple[int, int]) -> 
 
 
 def _kernel(fraction: float) -> npt.NDArray[np.float32]:
-    """Taps that read at `fraction` (0 to 1) to the right of the middle one."""
+    """Taps that read at `fraction` (0 to 1) to the right of the anchor, which is the fourth of eight."""
     if not fraction:
         return np.ones(1, np.float32)
     nodes = range(1 - _REACH_PX, _REACH_PX + 1)
     taps = [math.prod((fraction - other) / (node - other) for other in nodes if other != node) for node in nodes]
-    return np.array([0.0, *taps], np.float32)
+    return np.array(taps, np.float32)

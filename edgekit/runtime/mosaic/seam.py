@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from edgekit.contracts import FloatArray, Image
 
-_ROWS_A_STEP = 8
+_ROWS_A_STEP = 12
 """The path is found on rows this far apart."""
-_MOST_MOVE = 2
+_MOST_MOVE = 3
 """Columns it may move a step: 14 degrees from the vertical."""
 _CENTRE_COST = 0.02
 """Grey levels a column away from the middle: where nothing differs, the cut is straight and in the middle."""
