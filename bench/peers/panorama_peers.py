@@ -4,8 +4,8 @@
 
 Needs `pip install stitching` for that peer; without it, it is left out and said so. The sides take turns. edgekit is so
 much shorter than its peers that it is run several times just before and just after each of them; the ratio of a turn is
-the peer's time over the median of those runs, told as median (least to most) of the turns. With --out, the panoramas are
-drawn below each other in one picture.
+the time of the peer over the median of those runs, told as median (least to most) of the turns. With --out, panoramas
+are drawn below each other in one picture.
 """
 
 import argparse
