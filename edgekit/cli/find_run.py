@@ -52,6 +52,20 @@ def ask_first(places: tuple[Path, ...], command: Command) -> Reply:
     )
 
 
+def tell(command: Command, run: Path | None, site: Path | None, socket: Path | None) -> None:
+    """Give a command to the run that is meant, and print what it says.
+
+    Raises:
+        EdgekitError: nothing runs there, or the run refuses.
+    """
+    from edgekit.errors import EdgekitError
+
+    reply = ask_first(find_sockets(run, site, socket), command)
+    if not reply.ok:
+        raise EdgekitError(reply.message)
+    typer.echo(reply.message or "done")
+
+
 def _of_site(site: Path) -> tuple[Path, ...]:
     """The service has its socket where systemd lets it, which the caller's own environment does not tell."""
     from edgekit.runtime.control import run_socket, usual_sockets

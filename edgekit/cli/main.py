@@ -22,6 +22,7 @@ class Commands(LazyGroup):
         "run": ("edgekit.cli.run", "Count the fruit of a row: video, frames or panorama."),
         "row": ("edgekit.cli.row", "Open and close the rows of a running edgekit run."),
         "status": ("edgekit.cli.status", "Show how a running edgekit run is."),
+        "stop": ("edgekit.cli.stop", "End a running edgekit run in an orderly way."),
         "count": ("edgekit.cli.count", "Count a finished run again at another threshold."),
         "panorama": ("edgekit.cli.panorama", "Build or give out the panorama of a row alone."),
         "export": ("edgekit.cli.export", "Make an ONNX graph or a TensorRT engine."),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from edgekit.cli.find_run import RunOption, SiteOption, SocketOption
-
-if TYPE_CHECKING:
-    from edgekit.runtime.control import Command
 
 app = typer.Typer(
     add_completion=False, help="Open and close the rows of a run that is under way.", no_args_is_help=True
@@ -25,9 +22,10 @@ def start(
     socket: SocketOption = None,
 ) -> None:
     """Open a row: what the side's camera sees from now on belongs to it. A row that is open there is closed first."""
+    from edgekit.cli.find_run import tell
     from edgekit.runtime.control import RowStart, row_name
 
-    _ask(RowStart(row_name(row), side), run, site, socket)
+    tell(RowStart(row_name(row), side), run, site, socket)
 
 
 @app.command(epilog="Example: edgekit row stop --side left")
@@ -38,16 +36,7 @@ def stop(
     socket: SocketOption = None,
 ) -> None:
     """Close the open row: its last tiles are worked off, its fruit merged."""
+    from edgekit.cli.find_run import tell
     from edgekit.runtime.control import RowStop
 
-    _ask(RowStop(side), run, site, socket)
-
-
-def _ask(command: Command, run: RunOption, site: SiteOption, socket: SocketOption) -> None:
-    from edgekit.cli.find_run import ask_first, find_sockets
-    from edgekit.errors import EdgekitError
-
-    reply = ask_first(find_sockets(run, site, socket), command)
-    if not reply.ok:
-        raise EdgekitError(reply.message)
-    typer.echo(reply.message or "done")
+    tell(RowStop(side), run, site, socket)

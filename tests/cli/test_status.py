@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from edgekit.errors import SettingsError
-from edgekit.runtime.control import ControlServer, Reply, RowStart, RowStop, StatusQuery, run_socket
+from edgekit.runtime.control import ControlServer, Reply, RowStart, RowStop, StatusQuery, Stop, run_socket
 from edgekit.runtime.watch import DeviceStatus, Gap, ModelStatus, StatusBoard
 
 EDGEKIT = [sys.executable, "-c", "from edgekit.cli.main import main; main()"]
@@ -38,6 +38,8 @@ class Night:
                 raise SettingsError(f"which side? ({command.side})", mend="use --side left or right")
             self.board.row_opened(command.side, command.row)
             return Reply(True, f"row {command.row} is open on the {command.side}")
+        if isinstance(command, Stop):
+            return Reply(True)
         assert isinstance(command, RowStop)
         self.board.row_closed(command.side or "left")
         return Reply(True, "closed")
@@ -65,6 +67,10 @@ def test_rows_are_opened_and_closed_from_another_process(night: Night) -> None:
     assert (done.returncode, done.stderr.startswith("edgekit: '../13' is no name for a row")) == (10, True)
     assert night.ask("row", "stop", "--side", "left").stdout == "closed\n"
     assert night.board.snapshot().rows[0].row is None
+
+
+def test_a_run_is_stopped_from_another_process(night: Night) -> None:
+    assert night.ask("stop").stdout == "done\n"
 
 
 def test_status_once_says_all_in_plain_words(night: Night) -> None:

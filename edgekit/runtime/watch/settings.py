@@ -88,6 +88,16 @@ class WatchdogSettings:
     no_frames_s: float = 300.0
     """Seconds without a frame of any camera after which a new start is tried."""
 
+    def __post_init__(self) -> None:
+        """Refuse limits that would end every run, or none.
+
+        Raises:
+            SettingsError: a limit out of range.
+        """
+        for name, value in (("patience_s", self.patience_s), ("no_frames_s", self.no_frames_s)):
+            if not 1 <= value <= 86_400:
+                raise SettingsError(f"watchdog.{name} = {value:g}", mend="give 1 to 86400 seconds")
+
 
 LogForm = Literal["auto", "plain", "json"]
 
@@ -109,6 +119,20 @@ class LogSettings:
     """Length of that window."""
     lines_per_window: int = 500
     """Lines of all kinds within a window: no fault can fill the disk."""
+
+    def __post_init__(self) -> None:
+        """Refuse limits that would silence the log, or let it fill the disk.
+
+        Raises:
+            SettingsError: a limit out of range.
+        """
+        limits = (
+            ("file_mb", self.file_mb, 0.01, 10_000), ("repeats", self.repeats, 1, 1_000_000),
+            ("window_s", self.window_s, 1, 86_400), ("lines_per_window", self.lines_per_window, 10, 1_000_000),
+        )  # fmt: skip
+        for name, value, least, most in limits:
+            if not least <= value <= most:
+                raise SettingsError(f"log.{name} = {value:g}", mend=f"give {least} to {most}")
 
 
 def is_loopback(address: str) -> bool:

@@ -15,7 +15,7 @@ from boards import Clock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekit.errors import StorageError
+from edgekit.errors import SettingsError, StorageError
 from edgekit.runtime.watch.log_limit import MOST_KINDS, Limit
 from edgekit.runtime.watch.logs import _is_journal, run_log
 from edgekit.runtime.watch.settings import LogSettings
@@ -144,3 +144,9 @@ def test_under_journald_lines_carry_their_priority() -> None:
     assert done.stderr.startswith('<3>{"time"')
     with Path(os.devnull).open("w") as stream:
         assert not _is_journal(stream, {})
+
+
+@pytest.mark.parametrize("limits", [{"repeats": 0}, {"window_s": 0.0}, {"lines_per_window": -1}, {"file_mb": 1e9}])
+def test_limits_that_would_silence_the_log_are_refused(limits) -> None:
+    with pytest.raises(SettingsError, match=f"log.{next(iter(limits))}"):
+        LogSettings(**limits)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from boards import Clock, two_cameras
 
+from edgekit.errors import SettingsError
 from edgekit.runtime.watch.notify import Notifier
 from edgekit.runtime.watch.settings import WatchdogSettings
 from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
@@ -217,3 +218,9 @@ def test_cameras_that_nobody_wants_to_read_are_no_stall() -> None:
         night.board.camera_idle(camera)
     assert night.go(1000) == ()
     assert night.board.snapshot().health == "ok"
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 1e9])
+def test_limits_that_would_end_every_run_are_refused(seconds) -> None:
+    with pytest.raises(SettingsError, match=r"watchdog\.patience_s"):
+        WatchdogSettings(patience_s=seconds)
