@@ -53,11 +53,12 @@ class Environment:
         return self.l4t is not None or (self.board is not None and "jetson" in self.board.lower())
 
 
-def read_environment(*, root: Path = Path("/")) -> Environment:
+def read_environment(*, root: Path = Path("/"), ask_onnxruntime: bool = True) -> Environment:
     """Look at the machine. Nothing is installed, changed or asked over the network.
 
     Args:
         root: the file system's root; for tests.
+        ask_onnxruntime: whether onnxruntime is imported to tell its providers.
     """
     release = parse_l4t(_text(root / "etc/nv_tegra_release"))
     return Environment(
@@ -70,7 +71,7 @@ def read_environment(*, root: Path = Path("/")) -> Environment:
         board=_text(root / "proc/device-tree/model").strip("\0\n ") or None,
         jetpack=None if release is None else JETPACK_BY_L4T.get(int(release.split(".")[0])),
         l4t=release,
-        providers=_providers(),
+        providers=_providers() if ask_onnxruntime else (),
         packages={name: found for name in PACKAGES if (found := _version(name)) is not None},
     )
 

@@ -24,12 +24,15 @@ class Commands(LazyGroup):
         "status": ("edgekit.cli.status", "Show how a running edgekit run is."),
         "stop": ("edgekit.cli.stop", "End a running edgekit run in an orderly way."),
         "count": ("edgekit.cli.count", "Count a finished run again at another threshold."),
+        "rerun": ("edgekit.cli.rerun", "Segment a run's panoramas again with another model."),
         "panorama": ("edgekit.cli.panorama", "Build or give out the panorama of a row alone."),
         "export": ("edgekit.cli.export", "Make an ONNX graph or a TensorRT engine."),
         "parity": ("edgekit.cli.parity", "Compare two artifacts of one model on real tiles."),
         "calibrate": ("edgekit.cli.calibrate", "Set the season's confidence threshold from labels."),
         "bench": ("edgekit.cli.bench", "Measure what a model costs and how good it is."),
         "sync": ("edgekit.cli.sync", "Copy runs to a folder, SFTP or S3; send counts to a broker."),
+        "models": ("edgekit.cli.models", "Install models and profiles, activate one, roll back."),
+        "doctor": ("edgekit.cli.doctor", "Is this machine ready? Each line ok, warning or fault."),
         "init": ("edgekit.cli.init", "Write recipes and site files into a folder, to edit."),
     }
 

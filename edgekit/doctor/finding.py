@@ -1,0 +1,36 @@
+"""What a check says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "warning", "fault"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor's answer."""
+
+    subject: str
+    """What was looked at."""
+    state: State
+    """warning: edgekit works, with less; fault: something that is wanted does not work."""
+    text: str
+    mend: str | None = None
+    """What to do; None where nothing is to be done."""
+
+
+def ok(subject: str, text: str) -> Finding:
+    """All is well."""
+    return Finding(subject, "ok", text)
+
+
+def warning(subject: str, text: str, mend: str) -> Finding:
+    """It works, with less."""
+    return Finding(subject, "warning", text, mend)
+
+
+def fault(subject: str, text: str, mend: str) -> Finding:
+    """It does not work."""
+    return Finding(subject, "fault", text, mend)
