@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from edgekit.contracts import Columns, DisplacementEstimator, Frame, Image
-from edgekit.runtime.mosaic.draw import Placed
+from edgekit.runtime.mosaic.draw import Optics, Placed
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.mosaic.strips import StripWriter
 from edgekit.runtime.mosaic.track import DriftBound, Position, Track
@@ -31,10 +33,18 @@ class StripMosaic:
     Args:
         settings: band, travel, strips, seams.
         estimator: measures displacement; by default the one for canopies.
+        optics: of the camera; None: its pictures are straight and even.
     """
 
-    def __init__(self, settings: MosaicSettings, *, estimator: DisplacementEstimator | None = None) -> None:
+    def __init__(
+        self,
+        settings: MosaicSettings,
+        *,
+        estimator: DisplacementEstimator | None = None,
+        optics: Optics | None = None,
+    ) -> None:
         self._settings = settings
+        self._optics = optics
         self._estimator = estimator or CanopyDisplacement(DisplacementSettings(band=settings.band))
         self._track = Track()
         self._first: Frame | None = None
@@ -76,7 +86,8 @@ class StripMosaic:
             self._records.append(FrameRecord(frame.sequence, frame.time_s, None, None, None, "dropped", refusal))
             return []
         self._last_image = frame.image
-        displacement = self._estimator.measure(frame)
+        seen = frame if self._optics is None else replace(frame, image=self._optics.straight(frame.image))
+        displacement = self._estimator.measure(seen)
         if self._first is None:
             self._first = frame
             self._drift = DriftBound(self._settings.drift_share * frame.image.shape[0])
@@ -87,7 +98,7 @@ class StripMosaic:
             position = self._track.move(displacement, self._direction)
         self._note(frame, position)
         bridged = position.status == "bridged"
-        placed = Placed(frame.image, position.x_px, self._drift.correct(position.y_px), bridged)
+        placed = Placed(frame.image, position.x_px, self._drift.correct(position.y_px), bridged, self._optics)
         return self._emit(self._take(placed))
 
     def finish(self) -> list[Columns]:

@@ -11,6 +11,7 @@ from edgekit.contracts import Displacement, FloatArray, Frame
 from edgekit.errors import SourceError
 from edgekit.runtime.motion.blocks import BlockMatches, match_blocks
 from edgekit.runtime.motion.coarse import CoarseMatcher
+from edgekit.runtime.motion.external import ExternalDisplacement
 from edgekit.runtime.motion.planes import PlaneMaker, Planes
 from edgekit.runtime.motion.robust import agree
 from edgekit.runtime.motion.settings import DisplacementSettings
@@ -56,10 +57,12 @@ class CanopyDisplacement:
 
     Args:
         settings: the band and the limits.
+        external: what an encoder says; where it says something, that is expected in place of the last speed.
     """
 
-    def __init__(self, settings: DisplacementSettings) -> None:
+    def __init__(self, settings: DisplacementSettings, *, external: ExternalDisplacement | None = None) -> None:
         self._settings = settings
+        self._external = external
         self._maker: PlaneMaker | None = None
         self._coarse: CoarseMatcher | None = None
         self._width_px = 0
@@ -76,12 +79,13 @@ class CanopyDisplacement:
         """
         planes = self._planes(frame)
         key, last = self._key, self._last
-        elapsed_s = frame.time_s - self._last_time_s
+        last_time_s, elapsed_s = self._last_time_s, frame.time_s - self._last_time_s
         self._last, self._last_time_s = planes, frame.time_s
         if key is None or last is None:
             self._key = _Reference(planes)
             return None
-        expected_px = (self._speed_px_s or 0.0) * elapsed_s
+        told_px = None if self._external is None else self._external.expected_px(last_time_s, frame.time_s)
+        expected_px = (self._speed_px_s or 0.0) * elapsed_s if told_px is None else told_px
         match = self._match(key, planes, expected_px)
         if match.reason is None:
             return self._accept(key, planes, match, elapsed_s)
