@@ -74,9 +74,9 @@ class MarkerDetector:
             return []
         try:
             found, texts, corners, _ = self._qr.detectAndDecodeMulti(grey)
-        except (
-            cv2.error
-        ):  # some finder patterns that are none lead OpenCV's decoder astray; the next frame is another one
+        except (cv2.error, UnicodeDecodeError):
+            # Finder patterns that are none lead OpenCV's decoder astray, and before OpenCV 5 so do bytes that are no
+            # text; the next frame is another one.
             return []
         if not found:
             return []
