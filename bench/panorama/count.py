@@ -1,31 +1,44 @@
 """Is every fruit on the panorama once? Fruit found on it against fruit found on the strip it was made from.
 
-    python bench/panorama/count.py SET/instances.json SET/images [--model M.onnx] [--frames 2000] [--only NAME]
+    python bench/panorama/count.py SET/instances.json SET/images --out DIR [--model M.onnx] [--only NAME]
+    python bench/panorama/count.py --table DIR [--json F]
 
-The strip gets the same photometric fault (gain by column, noise). Fruit are matched one to one by mask (IoU >= 0.5),
-never as a net count. `lost` are fruit of the strip without a partner on the panorama, `extra` the other way round.
-Strict: both at the threshold. Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a
-score that crossed the threshold but a fruit that was lost or counted twice.
+The strip gets the same photometric fault and shows what the camera saw (`reference.py`). Fruit are matched one to one by
+mask (IoU >= 0.5), never as a net count; a fruit of the panorama is moved to where its frame lay in truth first. `lost`
+are fruit of the strip without a partner on the panorama, `extra` the other way round. Strict: both at the threshold.
+Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a score that crossed the threshold
+but a fruit that was lost or counted twice. `control` is no panorama at all: the strip against itself, moved by a few
+pixels, which is what the model alone makes of a picture that is cut into tiles elsewhere.
 """
 
 import argparse
 import json
+import os
+from functools import partial
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import cv2
 import numpy as np
 from faults import Case, cases
-from photo_rows import SIZE_WH, Result
+from made_case import ROOM_PX, Result, long_strip
+from reference import in_the_strip, seen_strip
 
 from edgekit.contracts import Image, Instances, Segmenter
-from edgekit.labels import read_coco
 from edgekit.masks import iou
 from edgekit.runtime.default_model import default_model_path
-from edgekit.runtime.rowmaker import load_photo_row
+from edgekit.runtime.mosaic.resample import read_window
+from edgekit.runtime.rowmaker import Motion
 from edgekit.segment import SegmenterSettings, open_segmenter
 from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_tiles, second_look
 
+SIZE_WH = (1280, 720)
 SAME_IOU = 0.5
 LENIENCE = 0.2
+CONTROL_XY = (13.4, 0.0)
+NO_REFERENCE = ("near leaves", "far holes")
+"""Layers at another depth: no strip shows what the camera saw, since what is hidden changes on the way."""
 
 
 def fruit_of(image: Image, segmenter: Segmenter) -> Instances:
@@ -33,18 +46,17 @@ def fruit_of(image: Image, segmenter: Segmenter) -> Instances:
     size_wh = (image.shape[1], image.shape[0])
     tiles, merging = TileSettings(), MergeSettings()
     specs = plan_tiles(size_wh, tiles)
-    results = [found.instances for found in segmenter.segment(np.stack([cut_tile(image, spec) for spec in specs]))]
+    results = [found.instances for spec in specs for found in segmenter.segment(cut_tile(image, spec)[None])]
     merged = merge(specs, results, size_wh, merging)
     again = second_look(merged, specs, size_wh, tiles)
     if not again:
         return merged.instances
-    looks = segmenter.segment(np.stack([cut_tile(image, spec) for spec in again]))
-    pairs = [(spec, found.instances) for spec, found in zip(again, looks, strict=True)]
-    return merge(specs, results, size_wh, merging, looks=pairs).instances
+    looks = [(spec, found.instances) for spec in again for found in segmenter.segment(cut_tile(image, spec)[None])]
+    return merge(specs, results, size_wh, merging, looks=looks).instances
 
 
-def unmatched(wanted: Instances, there: Instances) -> int:
-    """How many of `wanted` have no partner of their own in `there`."""
+def unmatched(wanted: Instances, there: Instances) -> list[int]:
+    """Rows of `wanted` that have no partner of their own in `there`."""
     pairs = []
     for row, box in enumerate(wanted.boxes_xyxy):
         near = (there.boxes_xyxy[:, :2] < box[2:]).all(axis=1) & (there.boxes_xyxy[:, 2:] > box[:2]).all(axis=1)
@@ -55,25 +67,7 @@ def unmatched(wanted: Instances, there: Instances) -> int:
         if value >= SAME_IOU and row not in rows and other not in others:
             rows.add(row)
             others.add(other)
-    return len(wanted) - len(rows)
-
-
-def reference(result: Result, case: Case) -> Image:
-    """The strip that the camera passed, with the same gain by column and the same noise."""
-    path = result.camera.path
-    start = round(float(path.x_px.min()))
-    top = round(result.camera.top_px)
-    height, width = result.image.shape[:2]
-    strip = result.strip[top : top + height, start : start + width].astype(np.float32)
-    centres = path.x_px - path.x_px.min() + SIZE_WH[0] / 2
-    first = np.array([np.argmax(centres >= column) for column in range(0, strip.shape[1], 16)])
-    gain = np.ones(len(path.x_px), np.float32)
-    for frame, value in case.look.exposure:
-        gain[frame:] = value
-    strip *= np.repeat(gain[first], 16)[None, : strip.shape[1], None]
-    if case.look.noise:
-        strip += case.look.noise * np.random.default_rng(5).standard_normal(strip.shape, dtype=np.float32)
-    return np.clip(np.rint(strip), 0, 255).astype(np.uint8)
+    return [row for row in range(len(wanted)) if row not in rows]
 
 
 def figures(panorama: Instances, strip: Instances, threshold: float) -> dict[str, object]:
@@ -84,40 +78,78 @@ def figures(panorama: Instances, strip: Instances, threshold: float) -> dict[str
     low = threshold - LENIENCE
     lost, extra = unmatched(wanted, own), unmatched(own, wanted)
     lost_lenient, extra_lenient = unmatched(wanted, at(panorama, low)), unmatched(own, at(strip, low))
+    both = max(len(wanted) + len(own), 1)
     return {
-        "strip": len(wanted), "panorama": len(own), "lost": lost, "extra": extra,
-        "lost_lenient": lost_lenient, "extra_lenient": extra_lenient,
-        "unmatched_percent": round(100 * (lost + extra) / max(len(wanted) + len(own), 1), 2),
-        "unmatched_lenient_percent": round(100 * (lost_lenient + extra_lenient) / max(len(wanted) + len(own), 1), 2),
+        "strip": len(wanted), "panorama": len(own), "lost": len(lost), "extra": len(extra),
+        "lost_lenient": len(lost_lenient), "extra_lenient": len(extra_lenient),
+        "unmatched_percent": round(100 * (len(lost) + len(extra)) / both, 2),
+        "unmatched_lenient_percent": round(100 * (len(lost_lenient) + len(extra_lenient)) / both, 2),
+        "unmatched_scores": sorted(round(float(s), 3) for s in (*wanted.scores[lost], *own.scores[extra])),
     }  # fmt: skip
+
+
+def count(case: Case, strip: Image, segmenter: Segmenter, threshold: float) -> dict[str, object]:
+    """One case."""
+    result = Result(case, strip, SIZE_WH)
+    own = in_the_strip(fruit_of(result.image, segmenter), result)
+    wanted = fruit_of(seen_strip(case, result), segmenter)
+    return figures(own, wanted, threshold) | {"statuses": result.figures()["statuses"]}
+
+
+def control(strip: Image, segmenter: Segmenter, threshold: float) -> dict[str, object]:
+    """The strip against itself, a few pixels further on."""
+    across, down = CONTROL_XY
+    size_wh = (strip.shape[1] - 20, SIZE_WH[1])
+    still, moved = (read_window(strip, (x, ROOM_PX / 2 + down), size_wh) for x in (0.0, across))
+    own = fruit_of(moved, segmenter)
+    shift = np.array([across, 0, across, 0], np.float32)
+    masks = tuple(mask.shifted(round(across), 0) for mask in own.masks)
+    own = Instances(own.boxes_xyxy + shift, own.scores, own.labels, masks)
+    return figures(own, fruit_of(still, segmenter), threshold)
+
+
+def table(folder: Path) -> dict[str, dict[str, object]]:
+    """The cases that were run, printed."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    keys = ("strip", "panorama", "lost", "extra", "unmatched_percent", "unmatched_lenient_percent")
+    for name, row in found.items():
+        print(f"{name:20} " + ", ".join(f"{key} {row[key]}" for key in keys))
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("labels", type=Path)
-    parser.add_argument("images", type=Path)
+    parser.add_argument("labels", type=Path, nargs="?")
+    parser.add_argument("images", type=Path, nargs="?")
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--frames", type=int, default=2000)
-    parser.add_argument("--pictures", type=int, default=30)
+    parser.add_argument("--frames", type=int, default=1000)
+    parser.add_argument("--speed-px", type=float, default=24.3)
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--table", type=Path, help="print the cases of an earlier --out")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    labels = read_coco(options.labels)
-    names = [picture.name for picture in labels.pictures[: options.pictures]]
-    row = load_photo_row(labels, options.images, names=names, height_px=800)
-    speed_px = min(6.3, (row.image.shape[1] - SIZE_WH[0] - 20) / options.frames / 1.1)
-    segmenter = open_segmenter(options.model or default_model_path(), settings=SegmenterSettings(threads=1))
-    results = {}
-    for case in cases(options.frames, speed_px):
-        if options.only not in case.name:
-            continue
-        result = Result(case, row)
-        panorama, strip = fruit_of(result.image, segmenter), fruit_of(reference(result, case), segmenter)
-        results[case.name] = figures(panorama, strip, options.threshold)
-        print(case.name, json.dumps(results[case.name]), flush=True)
+    if options.table:
+        found = table(options.table)
         if options.json:
-            options.json.write_text(json.dumps(results, indent=2) + "\n")
+            options.json.write_text(json.dumps(found, indent=1) + "\n")
+        return
+    cv2.setNumThreads(1)
+    length_px = int(options.speed_px * options.frames * 1.15) + 2 * SIZE_WH[0]
+    height_px = SIZE_WH[1] + ROOM_PX
+    strip = long_strip(options.labels, options.images, height_px=height_px, length_px=length_px)
+    segmenter = open_segmenter(options.model or default_model_path(), settings=SegmenterSettings(threads=1))
+    options.out.mkdir(parents=True, exist_ok=True)
+    chosen = [case for case in cases(options.frames, options.speed_px) if not case.name.startswith(NO_REFERENCE)]
+    for case in (Case("control", Motion()), *chosen):
+        target = options.out / f"{case.name}.json"
+        if options.only not in case.name or target.exists():
+            continue
+        run = partial(control, strip) if case.name == "control" else partial(count, case, strip)
+        result = run(segmenter, options.threshold)
+        target.write_text(json.dumps(result) + "\n")
+        print(case.name, json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":
