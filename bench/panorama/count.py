@@ -3,12 +3,12 @@
     python bench/panorama/count.py SET/instances.json SET/images --out DIR [--model M.onnx] [--only NAME]
     python bench/panorama/count.py --table DIR [--json F]
 
-The strip gets the same photometric fault and shows what the camera saw (`reference.py`). Fruit are matched one to one by
-mask (IoU >= 0.5), never as a net count; a fruit of the panorama is moved to where its frame lay in truth first. `lost`
-are fruit of the strip without a partner on the panorama, `extra` the other way round. Strict: both at the threshold.
-Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a score that crossed the threshold
-but a fruit that was lost or counted twice. `control` is no panorama at all: the strip against itself, moved by a few
-pixels, which is what the model alone makes of a picture that is cut into tiles elsewhere.
+The strip gets the same photometric fault and shows what the camera saw (`reference.py`). Fruit are matched one to one
+by mask (IoU >= 0.5), never as a net count; a fruit of the panorama is moved to where its frame lay in truth first.
+`lost` are fruit of the strip without a partner on the panorama, `extra` the other way round. Strict: both at the
+threshold. Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a score that crossed
+the threshold but a fruit that was lost or counted twice. `control` is no panorama at all: the strip against itself,
+moved by a few pixels, which is what the model alone makes of a picture that is cut into tiles elsewhere.
 """
 
 import argparse

@@ -5,8 +5,8 @@
 Needs `pip install stitching` for that peer; without it, it is left out and said so. The sides take turns. edgekit is so
 much shorter than its peers that it is run several times just before and just after each of them; the ratio of a turn is
 the time of the peer over the median of those runs, told as median (least to most) of the turns. Seconds are those of
-the process on its core, so that another process does not count; with one thread and an idle machine they are the same by
-the clock. With --out, panoramas are drawn below each other in one picture.
+the process on its core, so that another process does not count; with one thread and an idle machine they are the same
+by the clock. With --out, panoramas are drawn below each other in one picture.
 """
 
 import argparse
