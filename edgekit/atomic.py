@@ -42,9 +42,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{PARTIAL_SUFFIX}{path.suffix}")
     try:
         yield temporary
-        _sync(temporary)
+        flush(temporary)
         temporary.replace(path)
-        _sync(path.parent)
+        flush(path.parent)
     except OSError as error:
         raise storage_error(path, error) from error
     finally:
@@ -61,7 +61,12 @@ def write_atomic(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
-def _sync(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk before anything else is done.
+
+    Raises:
+        OSError: the disk is failing.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

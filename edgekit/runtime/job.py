@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from edgekit.contracts import Segmenter
 from edgekit.runtime.settings import RunSettings
 from edgekit.store import RunPlan, Season, SourcePlan
+
+
+@dataclass(frozen=True)
+class BuiltRow:
+    """What an earlier run knows of a row beside its pictures."""
+
+    segments: Path
+    """Folder of its panorama."""
+    row: str | None = None
+    """Name of a live row, and the side of the trolley."""
+    side: str | None = None
+    remarks: tuple[str, ...] = ()
+    """What a person should know of its panorama: frames that were left out, bridged stretches."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,9 @@ class Job:
     """Where the threshold comes from, in words."""
     season: Season | None = None
     """Thresholds by height, and the season's confidences, from which the run's may drift; None without a profile."""
+
+    built: tuple[BuiltRow, ...] = ()
+    """Where the panoramas are those of an earlier run: a row for each source."""
 
     def plan(self, segmenter: Segmenter) -> RunPlan:
         """Everything that decides the result, as it is stored with the run."""

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from edgekit.runtime.counting import Counting
 from edgekit.runtime.job import Job
 from edgekit.runtime.memory import peak_rss_mb
 from edgekit.runtime.models import segment_all
+from edgekit.runtime.panorama.segments import read_index
+from edgekit.runtime.panorama.take_over import take_over
 from edgekit.runtime.results import write_results
 from edgekit.runtime.row_pass import Batch, RowPass
 from edgekit.runtime.stage_clock import StageClock
-from edgekit.store import RunFolder, RunRecorder, StoredSource
+from edgekit.store import PanoramaShape, RunFolder, RunRecorder, StoredSource
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Summary, Timing, summarise
 
@@ -70,6 +73,7 @@ class Pipeline:
         self, job: Job, folder: RunFolder, recorder: RunRecorder, models: Sequence[Segmenter], *, progress: Progress
     ) -> None:
         self._settings = job.settings
+        self._built = job.built
         self._folder = folder
         self._recorder = recorder
         self._models = models
@@ -92,6 +96,7 @@ class Pipeline:
         Raises:
             SourceError: a source could not be read; the others are counted.
         """
+        self._take_over()
         rows = self._open_rows()
         self._count(rows)
         failures = [row.failure for row in rows if row.failure is not None]
@@ -113,7 +118,7 @@ class Pipeline:
     def step(self, row: RowPass) -> Iterator[Batch]:
         """One row: its frames become panorama columns, segments on disk, tiles, batches for the model."""
         columns = row.columns()
-        columns = row.kept(columns)
+        columns = columns if self._built else row.kept(columns)
         tiles = row.tiles(columns)
         return row.batches(tiles, self._models[0].info.batch)
 
@@ -162,7 +167,7 @@ class Pipeline:
                 self._recorder.fail_source(source_id)
                 self.note("source fault", row.failure.what, source_id=source_id)
             else:
-                self._recorder.close_source(source_id, row.shape)
+                self._recorder.close_source(source_id, self._shape(row))
         if row.failure is None:
             self._counting.merge(source_id)
         self._progress("rows", row.source.number + 1, len(self._sources()))
@@ -170,6 +175,21 @@ class Pipeline:
     def note(self, kind: str, message: str, *, source_id: int | None = None) -> None:
         """Write down what a person should know of this run."""
         self._counting.note(kind, message, source_id=source_id)
+
+    def _take_over(self) -> None:
+        """The panoramas of an earlier run become this run's own, with what is known of them."""
+        for source, row in zip(self._sources(), self._built, strict=False):
+            with self._clock.stage("segments"):
+                take_over(row.segments, self._folder.segments(source.number))
+            self._recorder.name_row(source.id, row.row, row.side)
+            for remark in row.remarks:
+                self.note("remark", remark, source_id=source.id)
+
+    def _shape(self, row: RowPass) -> PanoramaShape:
+        """What the panorama of a row is like; of one that was taken over, its own index knows the segments."""
+        if not self._built:
+            return row.shape
+        return replace(row.shape, segments=len(read_index(self._folder.segments(row.source.number)).files))
 
     def _open_rows(self) -> list[RowPass]:
         """The rows whose tiles are not all stored; those that were cut completely only lack their fruit."""
@@ -182,6 +202,7 @@ class Pipeline:
             else:
                 stored = self._recorder.reader.tile_specs(source.id)
                 segments = self._folder.segments(source.number)
+                source = replace(source, path=str(segments)) if self._built else source
                 rows.append(RowPass(source, segments, self._settings, stored, self._clock))
         return rows
 

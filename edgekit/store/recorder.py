@@ -76,6 +76,11 @@ class RunRecorder:
         self.commit()
         return cursor.lastrowid or 0, number
 
+    def name_row(self, source_id: int, row: str | None, side: str | None) -> None:
+        """Give a source the name and side that it had in an earlier run; committed with what comes next."""
+        with self._gathered():
+            self._connection.execute("UPDATE sources SET row = ?, side = ? WHERE id = ?", (row, side, source_id))
+
     def end_row(self, source_id: int, shape: PanoramaShape) -> None:
         """A live row is over and its panorama on the disk: note its shape; its tiles may still wait."""
         end = "UPDATE sources SET state = 'waiting', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"

@@ -1,0 +1,1 @@
+"""Models and season profiles that are installed on the device: kept by digest, one of each active."""
