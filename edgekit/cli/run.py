@@ -24,9 +24,13 @@ def run(
     site: Annotated[
         Path | None, typer.Option(help="Site file (trolley.toml): count what its cameras see, until stopped.")
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="ONNX graph; default: the fruit model that comes along.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Graph, engine or `active`; default: the fruit model that comes along.")
+    ] = None,
     threshold: Annotated[float | None, typer.Option(help="Confidence from which a fruit counts.")] = None,
-    season: Annotated[str | None, typer.Option(help="Season profile that sets the threshold: name or path.")] = None,
+    season: Annotated[
+        str | None, typer.Option(help="Season profile that sets the threshold: name, path or `active`.")
+    ] = None,
     profiles: Annotated[
         Path | None,
         typer.Option(
@@ -71,6 +75,7 @@ def run(
     from edgekit.cli.report import print_summary
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
     from edgekit.cli.ui import print_json, progress
+    from edgekit.runtime.installed.named import named_model, named_profile
     from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import run_job
@@ -86,7 +91,8 @@ def run(
     plans = plan_sources(sources, panorama=panorama)
     for doubt in panorama_doubts(sources) if panorama else ():
         typer.echo(f"warning: {doubt}", err=True)
-    path = _model_path(model)
+    path = named_model(model)
+    season = None if season is None else named_profile(season)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu, backend=backend)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
         wanted = ThresholdRequest(threshold, season, allow_mismatch, profile_folder(profiles), begun_plan(out))
@@ -118,9 +124,3 @@ def _print_config(settings: RunSettings) -> None:
     import tomli_w
 
     typer.echo(tomli_w.dumps(settings.nested()), nl=False)
-
-
-def _model_path(model: Path | None) -> Path:
-    from edgekit.runtime.default_model import default_model_path
-
-    return default_model_path() if model is None else model

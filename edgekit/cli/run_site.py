@@ -18,7 +18,7 @@ def run_site(path: Path) -> None:
     Raises:
         EdgekitError: the site, its model or its disk cannot be used.
     """
-    from edgekit.runtime.default_model import default_model_path
+    from edgekit.runtime.installed.named import named_model
     from edgekit.runtime.live.service import Service
     from edgekit.runtime.live.signals import stopping
     from edgekit.runtime.live.site import read_site, ready_cameras
@@ -28,7 +28,7 @@ def run_site(path: Path) -> None:
 
     site = read_site(path)
     cameras = ready_cameras(site)
-    model = site.model or default_model_path()
+    model = named_model(site.model)
     engine = SegmenterSettings(
         provider=site.provider, threads=site.threads, allow_cpu_fallback=site.allow_cpu_fallback, backend=site.backend
     )
@@ -43,12 +43,14 @@ def _job(site: Site, model_file: str, info: ModelInfo) -> Job:
     import logging
 
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
+    from edgekit.runtime.installed.named import named_profile
     from edgekit.runtime.job import Job
     from edgekit.runtime.live.runs import run_folders
 
     last = run_folders(site.out)[-1:]
     begun = begun_plan(last[0]) if last and site.threshold is None and site.season is None else None
-    wanted = ThresholdRequest(site.threshold, site.season, False, profile_folder(site.profiles), begun)
+    season = None if site.season is None else named_profile(site.season)
+    wanted = ThresholdRequest(site.threshold, season, False, profile_folder(site.profiles), begun)
     chosen = resolve_threshold(wanted, info)
     for warning in chosen.warnings:
         logging.getLogger("edgekit").warning("%s", warning)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from edgekit.errors import SettingsError
+from edgekit.runtime.installed.named import ACTIVE
 from edgekit.runtime.live.space import SpaceSettings
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.settings import RunSettings, SegmentSettings
@@ -88,11 +89,12 @@ class Site:
     cameras: tuple[SiteCamera, ...]
     """Usually two, one a side."""
     model: Path | None = None
-    """ONNX graph, relative to the site file; default: the fruit model that comes along."""
+    """Graph or engine, relative to the site file, or `active` for the one that `edgekit models` has made active;
+    default: the fruit model that comes along."""
     threshold: float | None = None
     """Confidence from which a fruit counts; default: the season's, else the model's."""
     season: str | None = None
-    """Season profile that sets the threshold: name or path."""
+    """Season profile that sets the threshold: name or path, or `active`."""
     profiles: Path | None = None
     """Folder of season profiles, relative to the site file."""
     backend: str = "auto"
@@ -166,7 +168,7 @@ def read_site(path: Path) -> Site:
         site,
         out=base / site.out,
         cameras=cameras,
-        model=placed(site.model),
+        model=site.model if str(site.model) == ACTIVE else placed(site.model),
         profiles=placed(site.profiles),
         control=placed(site.control),
         log=replace(site.log, file=placed(site.log.file)),

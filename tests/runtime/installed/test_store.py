@@ -10,6 +10,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from segment.fakes import fake_engine
 from segment.graphs import INFO, echo_graph
@@ -287,3 +289,22 @@ class TestCommand:
         done = self.invoke("list", "--verify")
         assert done.exit_code == 1
         assert "is damaged" in done.stderr
+
+
+def test_a_run_and_a_site_file_may_name_the_active_model(store, tmp_path):
+    from edgekit.cli.main import app
+    from edgekit.runtime.live.site import read_site
+
+    big = echo_graph(tmp_path / "m0.onnx", replace(INFO, tile_size_px=128))
+    store.activate(store.install(big))
+    picture = np.zeros((128, 128, 3), np.uint8)
+    picture[0, 0, 2] = 3
+    assert cv2.imwrite(str(tmp_path / "row.png"), picture)
+    out = tmp_path / "out"
+    command = ["run", str(tmp_path / "row.png"), "--panorama", "--out", str(out), "--model", "active", "--json"]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    summary = json.loads(done.stdout)
+    assert (summary["model"]["file"], summary["detections"]) == ("m0.onnx", 3)
+    text = 'out = "runs"\nmodel = "active"\n[[cameras]]\nname = "left"\nside = "left"\nfile = "usb.toml"\n'
+    (tmp_path / "trolley.toml").write_text(text)
+    assert named_model(read_site(tmp_path / "trolley.toml").model) == store.file(store.active("model"))
