@@ -56,12 +56,14 @@ def _rows(rows: Iterable[RowStatus]) -> Table:
             continue
         driven = "" if row.length_m is None else f"{row.length_m:.1f} m"
         open_for = "" if row.open_s is None else duration_words(row.open_s)
-        table.add_row(row.side, printable(row.row), open_for, str(row.frames), str(row.tiles), str(row.fruit), driven)
+        fruit = "when it ends" if row.fruit is None else str(row.fruit)
+        table.add_row(row.side, printable(row.row), open_for, str(row.frames), str(row.tiles), fruit, driven)
     return table
 
 
 def _counts(now: Snapshot) -> Text:
-    return Text(f"{now.fruit} fruit, {now.rows_done} rows closed, {now.tiles} tiles segmented; {lag_words(now)}")
+    rows = "1 row" if now.rows_done == 1 else f"{now.rows_done} rows"
+    return Text(f"{now.fruit} fruit, {rows} closed, {now.tiles} tiles segmented; {lag_words(now)}")
 
 
 def _device(device: DeviceStatus) -> Text:

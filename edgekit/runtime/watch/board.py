@@ -54,7 +54,7 @@ class _Row:
     opened_s: float | None = None
     frames: int = 0
     tiles: int = 0
-    fruit: int = 0
+    fruit: int | None = None
     length_m: float | None = None
 
 
@@ -145,7 +145,7 @@ class StatusBoard:
             entry = self._rows[side]
             self._rows[side] = _Row()
             self._rows_done += 1
-            self._fruit_done += entry.fruit if fruit is None else fruit
+            self._fruit_done += (entry.fruit or 0) if fruit is None else fruit
 
     def row_counts(
         self, side: str, *, fruit: int | None = None, tiles: int | None = None, length_m: float | None = None
@@ -242,7 +242,7 @@ class StatusBoard:
                 health=health, problems=problems, cameras=cameras,
                 rows=tuple(_row(side, entry, now_s) for side, entry in self._rows.items()),
                 stages=tuple(_stage(name, entry) for name, entry in self._stages.items()),
-                tiles=self._tiles, fruit=self._fruit_done + sum(entry.fruit for entry in self._rows.values()),
+                tiles=self._tiles, fruit=self._fruit_done + sum(entry.fruit or 0 for entry in self._rows.values()),
                 rows_done=self._rows_done, backlog_tiles=self._backlog, lag_s=lag_s,
                 tile_age_s=_age(self._tile_s, now_s), device=self._device, model=self._model, gap=self._gap,
             )  # fmt: skip

@@ -51,8 +51,8 @@ class RowStatus:
     frames: int
     tiles: int
     """Tiles finished for this row."""
-    fruit: int
-    """Fruit of this row at the run's threshold, as far as it is merged."""
+    fruit: int | None = None
+    """Fruit of this row at the run's threshold, as far as it is merged; None before any is."""
     length_m: float | None = None
     """Metres driven along it; None where the scale is not known."""
 
@@ -131,7 +131,7 @@ class Snapshot:
     tiles: int
     """Tiles finished since the start."""
     fruit: int
-    """Fruit of all rows, open ones as far as they are merged."""
+    """Fruit of all rows, of those that are not merged yet as far as it is known."""
     rows_done: int
     backlog_tiles: int
     """Tiles that are cut and not yet segmented."""

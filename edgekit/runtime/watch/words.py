@@ -17,7 +17,9 @@ def one_line(now: Snapshot) -> str:
 
 def row_words(row: RowStatus) -> str:
     """A side in a few words."""
-    return f"{row.side}: between rows" if row.row is None else f"{row.side}: row {row.row}, {row.fruit} fruit"
+    if row.row is None:
+        return f"{row.side}: between rows"
+    return f"{row.side}: row {row.row}" + ("" if row.fruit is None else f", {row.fruit} fruit")
 
 
 def lag_words(now: Snapshot) -> str:

@@ -59,7 +59,7 @@ def test_rows_open_count_and_close() -> None:
     board.row_closed("left", fruit=22)
     board.fruit_counted(3)
     now = board.snapshot()
-    assert (now.fruit, now.rows_done, now.rows[0].row, now.rows[0].fruit) == (25, 1, None, 0)
+    assert (now.fruit, now.rows_done, now.rows[0].row, now.rows[0].fruit) == (25, 1, None, None)
 
 
 def test_lag_grows_with_the_clock_and_ends_with_the_backlog() -> None:

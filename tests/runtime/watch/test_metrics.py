@@ -78,6 +78,7 @@ def test_every_figure_is_there() -> None:
     assert found["edgekit_tiles_total",] == 5
     assert found["edgekit_fruit",] == 9
     assert found["edgekit_row_fruit", ("side", "left")] == 9
+    assert ("edgekit_row_fruit", ("side", "right")) not in found
     assert (found["edgekit_backlog_tiles",], found["edgekit_lag_seconds",]) == (4, 2)
     assert found["edgekit_health",] == 2
     assert found["edgekit_temperature_celsius", ("sensor", "gpu")] == 51.5
