@@ -137,7 +137,7 @@ class Site:
     def run_settings(self) -> RunSettings:
         """What decides the result, in the form that every run has."""
         segments = SegmentSettings(self.segments.width_px, self.segments.kind)
-        return RunSettings(self.tiles, self.merge, self.panorama, segments, self.px_per_metre)
+        return RunSettings(self.tiles, self.merge, self.panorama, segments, px_per_metre=self.px_per_metre)
 
 
 @dataclass(frozen=True)
