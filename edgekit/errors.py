@@ -16,6 +16,7 @@
     │   └── NothingRunsError        43   no run answers where one was asked
     ├── StorageError                45   the disk is full, read-only or failing
     ├── SyncError                   46   a target or broker that cannot be reached or refuses
+    ├── BundleError                 47   a bundle that cannot be made, or is damaged
     ├── LabelsError                 50   labels that cannot be read or do not fit the pictures
     ├── CalibrationError            60   a threshold that must not be set
     │   └── ProfileError            61   a profile that cannot be read or belongs to another model
@@ -133,6 +134,12 @@ class SyncError(EdgekitError):
     """A target or broker that cannot be reached or refuses."""
 
     exit_code = 46
+
+
+class BundleError(EdgekitError):
+    """A bundle that cannot be made, or is damaged."""
+
+    exit_code = 47
 
 
 class LabelsError(EdgekitError):

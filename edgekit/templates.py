@@ -15,6 +15,9 @@ from edgekit.errors import StorageError
 KINDS = ("export", "runtime", "calibration")
 """Folders that hold what a person edits."""
 
+ON_DEVICE = ("install.sh", "systemd", "udev", "log")
+"""Files and folders of `deploy/` that a device gets; the rest is for those who make bundles."""
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -32,6 +35,14 @@ def template_files(kind: str) -> Iterator[Path]:
     root = templates_root() / kind
     yield from sorted(root.glob("*.toml"))
     yield from sorted((root / "cameras").glob("*.toml"))
+
+
+def deploy_files() -> Iterator[tuple[Path, Path]]:
+    """What goes onto a device, from `deploy/`: where each file lies, and its place in a bundle."""
+    root = templates_root() / "deploy"
+    for path in (path for name in ON_DEVICE for path in (root / name, *sorted((root / name).glob("*")))):
+        if path.is_file():
+            yield path, path.relative_to(root)
 
 
 def write_templates(folder: Path, *, overwrite: bool = False) -> tuple[list[Path], list[Path]]:

@@ -11,7 +11,7 @@ LEVELS = (
     ("environment", "device", "graph", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),
     ("sync", "calibration", "export", "runtime"),
-    ("bench", "doctor"),
+    ("bench", "bundle", "doctor"),
     ("cli",),
 )
 LEVEL_OF = {part: level for level, parts in enumerate(LEVELS) for part in parts}

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from edgekit.templates import KINDS, template_files, templates_root
+from edgekit.templates import KINDS, deploy_files, template_files, templates_root
 
 
 @pytest.fixture(scope="module")
@@ -30,5 +30,6 @@ def test_the_wheel_holds_the_package_and_the_templates_and_no_more(wheel_names, 
         for kind in KINDS
         for path in template_files(kind)
     }
+    templates |= {f"edgekit/templates/deploy/{place.as_posix()}" for _, place in deploy_files()}
     assert templates
     assert wheel_names == set(listed.stdout.split()) | templates

@@ -20,7 +20,10 @@ FORMATS = ("onnx", "engine", "rtx")
 
 @app.command(epilog="Example: edgekit export yolo11 --weights best.pt --out models/")
 def export(
-    recipe: Annotated[str, typer.Argument(help="Recipe: a TOML file or a name such as yolo11.")] = "",
+    recipe: Annotated[
+        str,
+        typer.Argument(help="Recipe: a TOML file or a name such as yolo11; or a graph (.onnx) to build an engine of."),
+    ] = "",
     weights: Annotated[Path | None, typer.Option(help="Checkpoint (.pt, .pth) to take the parameters from.")] = None,
     untrained: Annotated[int | None, typer.Option(help="Seed of random parameters: a graph to measure with.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the artifacts; made where it is missing.")] = Path("models"),
@@ -50,6 +53,9 @@ def export(
     if not recipe:
         raise typer.BadParameter("name a recipe (yolo11, mask_rcnn, ms_rcnn, mask_rcnn_sw) or its file")
     _check_format(format_)
+    if Path(recipe).suffix == ".onnx":
+        _build_finished(Path(recipe), format_, quiet=quiet, as_json=as_json)
+        return
     target = target or ("" if format_ == "onnx" else "tensorrt")
     changes = {"precision": precision, "batch": batch, "targets": (target,) if target else ()}
     effective = _read(recipe, {key: value for key, value in changes.items() if value})
@@ -78,8 +84,20 @@ def _check_format(name: str) -> None:
         raise typer.BadParameter(f"--format {name}: use one of {', '.join(FORMATS)}")
 
 
+def _build_finished(graph: Path, format_: str, *, quiet: bool, as_json: bool) -> None:
+    """The engine of a graph that was exported elsewhere: on the device, where there is no torch."""
+    if format_ == "onnx":
+        raise typer.BadParameter(f"{graph} is a graph already: name --format engine or rtx, or a recipe")
+    with progress(quiet=quiet or as_json) as report:
+        built = _build(graph, format_, report)
+    if as_json:
+        print_json([built])
+    else:
+        typer.echo(built["line"])
+
+
 def _build(graph: Path, format_: str, report: Progress) -> dict[str, Any]:
-    """An engine of a graph that was just written."""
+    """An engine of a graph."""
     if format_ == "rtx":
         from edgekit.export.rtx import compile_for_rtx
 
