@@ -11,7 +11,8 @@ from edgekit.cli.group import BareGroup
 
 if TYPE_CHECKING:
     from edgekit.runtime.mosaic.settings import Travel
-    from edgekit.runtime.panorama.folder import PanoramaJob, PanoramaSummary
+    from edgekit.runtime.panorama.folder import PanoramaJob
+    from edgekit.runtime.panorama.report import PanoramaSummary
 
 
 class _PanoramaGroup(BareGroup):
@@ -44,30 +45,22 @@ def build(
     ] = None,
     kind: Annotated[str | None, typer.Option(help="Segments as png (exact) or jpg. Default: as configured.")] = None,
     preview: Annotated[Path | None, typer.Option(help="Write a small picture of the panorama as well (PNG).")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Write displacement and confidence per frame as a plot (PNG; needs matplotlib).")
-    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print panorama.json.")] = False,
 ) -> None:
-    """Build the panorama of one row into a folder: segments, offsets.csv, panorama.json."""
+    """Build the panorama of one row into a folder: segments, offsets.csv, panorama.json, quality.html."""
     from dataclasses import asdict
 
     from edgekit.cli.ui import print_json, progress
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import build_panorama
-    from edgekit.runtime.panorama.plot import check_plot, write_plot
     from edgekit.runtime.sources import open_source
 
-    if plot is not None:
-        check_plot()
     job = _job(config, travel=travel, band=band, kind=kind)
     with progress(quiet=quiet) as report:
         summary = build_panorama(open_source(source), out, job, progress=report)
     if preview is not None:
         write_preview(out, preview)
-    if plot is not None:
-        write_plot(out, plot)
     if as_json:
         print_json(asdict(summary))
     elif not quiet:

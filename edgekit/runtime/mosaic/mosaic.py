@@ -74,6 +74,11 @@ class StripMosaic:
             return 0
         return int(self._first.image.shape[1]) - self._width_px
 
+    @property
+    def overlap_residual_grey(self) -> float | None:
+        """Mean difference of neighbouring frames where they meet, grey levels; None where none met."""
+        return self._strips.overlap_residual_grey if self._strips else None
+
     def drain_records(self) -> list[FrameRecord]:
         """What became of the frames since the last call, in order; x_px counts from the first frame's left edge."""
         records, self._records = self._records, []

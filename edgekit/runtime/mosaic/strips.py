@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import cv2
 import numpy as np
 
-from edgekit.contracts import Columns
+from edgekit.contracts import Columns, Image
 from edgekit.runtime.mosaic.draw import Placed, draw
 from edgekit.runtime.mosaic.exposure import Exposure, exposed
 from edgekit.runtime.mosaic.resample import WHOLE_PX
@@ -34,6 +35,13 @@ class StripWriter:
         self._even = settings.even_exposure
         self._exposure = Exposure()
         self._end_px = 0
+        self._residual = 0.0
+        self._compared = 0
+
+    @property
+    def overlap_residual_grey(self) -> float | None:
+        """Mean difference of neighbouring frames within the seams' windows, grey levels; None where none met."""
+        return self._residual / self._compared if self._compared else None
 
     def advance_px(self, x_px: float) -> float:
         """How far a frame at x_px lies beyond the last placed one; negative behind it."""
@@ -50,13 +58,14 @@ class StripWriter:
         behind = exposed(draw(last, near_px, far_px), last_gain)
         ahead = exposed(draw(placed, start_px, stop_px), gain)
         if self._direction > 0:
-            cut_px = start_px - end_px
-            image = np.concatenate((behind[:, :cut_px], join(behind[:, cut_px:], ahead)), axis=1)
+            rest, common = np.split(behind, [start_px - end_px], axis=1)
+            image = np.concatenate((rest, join(common, ahead)), axis=1)
             self._end_px = stop_px
         else:
-            cut_px = stop_px - start_px
-            image = np.concatenate((join(ahead, behind[:, :cut_px]), behind[:, cut_px:]), axis=1)
+            common, rest = np.split(behind, [stop_px - start_px], axis=1)
+            image = np.concatenate((join(ahead, common), rest), axis=1)
             self._end_px = start_px
+        self._compare(common, ahead)
         return Columns(image, min(end_px, start_px), last.bridged or placed.bridged)
 
     def finish(self) -> Columns:
@@ -68,6 +77,11 @@ class StripWriter:
         start_px, stop_px = sorted((self._end_px, far_px))
         image = exposed(draw(self._last, start_px, stop_px), self._exposure.gain)
         return Columns(image, start_px, self._last.bridged)
+
+    def _compare(self, one: Image, other: Image) -> None:
+        if one.size:
+            self._residual += cv2.norm(one, other, cv2.NORM_L1)
+            self._compared += one.size
 
     def _window(self, last: Placed, placed: Placed) -> tuple[int, int]:
         """Columns within which the seam may wander: about the cut, beyond what is final, within half the advance."""

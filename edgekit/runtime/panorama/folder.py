@@ -1,11 +1,8 @@
-"""The panorama of a row alone, in a folder: segments, offsets.csv, panorama.json."""
+"""The panorama of a row alone, in a folder: segments, and what is told of them (`report.py`)."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from edgekit.atomic import write_atomic
@@ -13,13 +10,8 @@ from edgekit.contracts import Columns, Frame, FrameSource, Progress
 from edgekit.errors import RunFinishedError, RunFolderError, SourceError
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
-from edgekit.runtime.panorama.quality import Quality, QualityWatch
-from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentIndex, SegmentWriter
-from edgekit.runtime.records import FrameRecord
-
-SUMMARY_NAME = "panorama.json"
-OFFSETS_NAME = "offsets.csv"
-_FIELDS = ("frame", "time_s", "x_px", "y_px", "confidence", "status", "reason")
+from edgekit.runtime.panorama.report import OFFSETS_NAME, PAGE_NAME, SUMMARY_NAME, Built, PanoramaSummary, RowReport
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentWriter
 
 
 @dataclass(frozen=True)
@@ -32,27 +24,6 @@ class PanoramaJob:
     """png (exact) or jpg."""
     px_per_metre: float | None = None
     """Scale; None where nobody measured it."""
-
-
-@dataclass(frozen=True)
-class PanoramaSummary:
-    """What `panorama.json` says."""
-
-    source: str
-    frames: int
-    width_px: int
-    height_px: int
-    segments: int
-    direction: int
-    """+1: the camera travelled to the right."""
-    bridged_px: int
-    """Columns that were placed by prediction."""
-    px_per_metre: float | None
-    length_m: float | None
-    """Of the row, without what was bridged; None without a scale."""
-    quality: Quality
-    warnings: tuple[str, ...]
-    """Faults of the source, then what a person can act on."""
 
 
 def build_panorama(source: FrameSource, out: Path, job: PanoramaJob, *, progress: Progress) -> PanoramaSummary:
@@ -77,19 +48,13 @@ class _Build:
 
     def __init__(self, out: Path, job: PanoramaJob) -> None:
         self._out, self._job = out, job
-        self._mosaic, self._watch = StripMosaic(job.settings), QualityWatch()
+        self._mosaic, self._report = StripMosaic(job.settings), RowReport()
         self._writer = SegmentWriter(out, width_px=job.segment_px, kind=job.kind)
-        self._records: list[FrameRecord] = []
-        self._bridged_px = 0
 
     def take(self, frame: Frame) -> None:
         """One more frame."""
-        columns = self._mosaic.add(frame)
-        self._watch.see(frame.image)
-        for record in self._mosaic.drain_records():
-            self._watch.note(record)
-            self._records.append(record)
-        self._keep(columns)
+        self._report.see(frame)
+        self._keep(self._mosaic.add(frame))
 
     def finish(self, source: FrameSource) -> PanoramaSummary:
         """No more frames: write what is left."""
@@ -98,47 +63,24 @@ class _Build:
             hint = "look at its frames: are they cut or black?"
             raise SourceError(f"no frame of {source.name} can be used", mend=hint)
         index = self._writer.finish()
-        write_atomic(self._out / OFFSETS_NAME, offsets_csv(self._records, self._mosaic.origin_px))
-        summary = self._summary(source, index)
-        write_atomic(self._out / SUMMARY_NAME, (json.dumps(asdict(summary), indent=2) + "\n").encode())
-        return summary
-
-    def _keep(self, columns: list[Columns]) -> None:
-        for part in columns:
-            self._writer.add(part)
-            self._bridged_px += part.image.shape[1] if part.bridged else 0
-
-    def _summary(self, source: FrameSource, index: SegmentIndex) -> PanoramaSummary:
-        quality, scale = self._watch.result(), self._job.px_per_metre
-        return PanoramaSummary(
+        built = Built(
             source=source.name,
-            frames=len(self._records),
-            width_px=index.width_px,
-            height_px=index.height_px,
+            size_wh=(index.width_px, index.height_px),
             segments=len(index.files),
             direction=index.direction,
-            bridged_px=self._bridged_px,
-            px_per_metre=scale,
-            length_m=None if scale is None else (index.width_px - self._bridged_px) / scale,
-            quality=quality,
-            warnings=(*source.faults, *quality.warnings),
+            origin_px=self._mosaic.origin_px,
+            px_per_metre=self._job.px_per_metre,
+            faults=source.faults,
+            overlap_residual_grey=self._mosaic.overlap_residual_grey,
         )
+        return self._report.write(self._out, built, write_atomic)
 
-
-def offsets_csv(records: list[FrameRecord], origin_px: int) -> bytes:
-    """One line a frame; x_px counts from the panorama's left edge. An empty cell is a value that is not there."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(_FIELDS)
-    for record in records:
-        x_px = None if record.x_px is None else record.x_px - origin_px
-        numbers = [_cell(value, 3) for value in (record.time_s, x_px, record.y_px, record.confidence)]
-        lines.writerow([record.frame, *numbers, record.status, record.reason or ""])
-    return text.getvalue().encode()
-
-
-def _cell(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+    def _keep(self, columns: list[Columns]) -> None:
+        for record in self._mosaic.drain_records():
+            self._report.note(record)
+        for part in columns:
+            self._report.take(part)
+            self._writer.add(part)
 
 
 def _check(out: Path) -> None:
@@ -148,7 +90,7 @@ def _check(out: Path) -> None:
         return
     if not out.is_dir():
         raise RunFolderError(f"{out} is not a folder", mend="name a folder that is new or empty")
-    known = (INDEX_NAME, OFFSETS_NAME)
+    known = (INDEX_NAME, OFFSETS_NAME, PAGE_NAME)
     others = [p.name for p in out.iterdir() if not (p.name in known or p.name.startswith(("segment_", ".segment")))]
     if others:
         raise RunFolderError(f"{out} holds other things: {others[0]}", mend="name a folder that is new or empty")

@@ -40,6 +40,8 @@ class Quality:
     """Frames by what became of them."""
     speed_px: float | None
     """Median advance between placed frames; None where nothing moved."""
+    speed_px_s: float | None
+    """The same a second; None where the frames' times do not tell."""
     fastest_px: float | None
     median_confidence: float | None
     drift_px: float | None
@@ -67,7 +69,10 @@ class QualityWatch:
         self._y_range = (np.inf, -np.inf)
         self._last_x_px: float | None = None
         self._last_y_px = 0.0
-        self._width_px = 0
+        self._last_time_s = 0.0
+        self._speeds: list[float] = []
+        self.width_px = 0
+        """Of the frames; 0 before the first."""
         self._frames = 0
         self._sums = np.zeros(2)
         self._last_grey: float | None = None
@@ -81,7 +86,7 @@ class QualityWatch:
 
     def see(self, image: Image) -> None:
         """Look at a frame, now and then."""
-        self._width_px = image.shape[1]
+        self.width_px = image.shape[1]
         self._frames += 1
         self._watch_exposure(float(image[::16, ::16].mean()))
         if (self._frames - 1) % _LOOK_EVERY:
@@ -102,8 +107,10 @@ class QualityWatch:
         if self._last_x_px is not None and record.status == "placed":
             across, down = record.x_px - self._last_x_px, record.y_px - self._last_y_px
             self._advances.append(abs(across))
+            if record.time_s > self._last_time_s:
+                self._speeds.append(abs(across) / (record.time_s - self._last_time_s))
             self._sums += (across * across, across * down)
-        self._last_x_px, self._last_y_px = record.x_px, record.y_px
+        self._last_x_px, self._last_y_px, self._last_time_s = record.x_px, record.y_px, record.time_s
         self._confidences.append(record.confidence)
         self._y_range = (min(self._y_range[0], record.y_px), max(self._y_range[1], record.y_px))
 
@@ -116,6 +123,7 @@ class QualityWatch:
         quality = Quality(
             statuses=dict(self._statuses),
             speed_px=_median(self._advances),
+            speed_px_s=_median(self._speeds),
             fastest_px=max(self._advances, default=None),
             median_confidence=_median(self._confidences),
             drift_px=self._y_range[1] - self._y_range[0] if self._confidences else None,
@@ -126,7 +134,7 @@ class QualityWatch:
             dirt=dirt,
             warnings=(),
         )
-        return Quality(**{**quality.__dict__, "warnings": _warnings(quality, self._width_px)})
+        return Quality(**{**quality.__dict__, "warnings": _warnings(quality, self.width_px)})
 
     def _watch_exposure(self, grey: float) -> None:
         """Keep jumps of the brightness from frame to frame."""
@@ -138,7 +146,7 @@ class QualityWatch:
         """Mean of what differs from left and right, over looks between which the row has moved on."""
         if self._last_x_px is None:
             return
-        if self._looked_at_px is not None and abs(self._last_x_px - self._looked_at_px) < 0.05 * self._width_px:
+        if self._looked_at_px is not None and abs(self._last_x_px - self._looked_at_px) < 0.05 * self.width_px:
             return
         self._looked_at_px = self._last_x_px
         across = grey - cv2.blur(grey, (31, 1))
@@ -173,7 +181,7 @@ def _warnings(quality: Quality, width_px: int) -> tuple[str, ...]:
     if quality.dirt is not None and quality.dirt > _DIRT_SHARE:
         said.append(f"{100 * quality.dirt:.1f} % of the picture stand still while the row moves - clean the lens")
     if bridged > _BAD_SHARE:
-        said.append(f"{100 * bridged:.0f} % of the frames were bridged - see offsets.csv for where and why")
+        said.append(f"{100 * bridged:.0f} % of the frames were bridged - see quality.html and offsets.csv")
     if dropped > _BAD_SHARE:
         said.append(f"{100 * dropped:.0f} % of the frames could not be used - see offsets.csv for why")
     return tuple(said)
