@@ -63,7 +63,7 @@ def _answer(reader: RunReader, rule: CountRule, *, given: bool) -> dict[str, Any
     fruit = total_fruit(rows)
     return {
         "fruit": fruit,
-        "fruit_per_metre": per_metre(fruit, rows, run.plan.settings.get("px_per_metre")),
+        "fruit_per_metre": per_metre(rows),
         "threshold": rule.threshold,
         "thresholds_by_height": [asdict(band) for band in rule.bands],
         "threshold_from": "option --threshold" if given else run.plan.threshold_from,

@@ -13,6 +13,7 @@ from edgekit.errors import SourceError
 from edgekit.runtime.panorama.segments import SegmentWriter
 from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.row_source import panorama_columns
+from edgekit.runtime.row_view import RowView
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.store import PanoramaShape
@@ -51,18 +52,25 @@ class RowPanorama:
         self.stood_s = 0.0
         """For how long the trolley has stood still, by the times of the frames."""
         self._segments = 0
+        self._px_per_metre: float | None = None
         self.faults: tuple[str, ...] = ()
         self.frames: int | None = None
         """Frames so far; None where the panorama was finished already."""
         self.expected_frames: int | None = None
 
-    def built(self, source: FrameSource) -> Iterator[Columns]:
+    def built(self, source: FrameSource, view: RowView | None = None) -> Iterator[Columns]:
         """Columns from frames.
+
+        Args:
+            source: the frames; closed at the end.
+            view: the camera's optics and the encoder; closed at the end. None: straight pictures alone.
 
         Raises:
             SourceError: the source cannot be read, or none of its frames can be used.
         """
-        return self._measured(self._clock.each("panorama", self._placed(source)), source.name)
+        return self._measured(
+            self._clock.each("panorama", self._placed(source, view or RowView(self._settings))), source.name
+        )
 
     def read(self, path: Path) -> Iterator[Columns]:
         """Columns of a panorama that is finished already: a picture, or a folder of segments.
@@ -102,8 +110,12 @@ class RowPanorama:
     def shape(self) -> PanoramaShape:
         """The panorama, once every column has passed."""
         return PanoramaShape(
-            self.frames, (self._width_px, self.height_px), self._segments, direction=self.direction
-        )  # fmt: skip
+            self.frames,
+            (self._width_px, self.height_px),
+            self._segments,
+            direction=self.direction,
+            px_per_metre=self._px_per_metre,
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -124,12 +136,9 @@ class RowPanorama:
         if not self.height_px:
             raise SourceError(f"no frame of {name} can be used", mend="look at its frames: are they cut or black?")
 
-    def _placed(self, source: FrameSource) -> Iterator[Columns]:
-        from edgekit.runtime.mosaic.mosaic import (
-            StripMosaic,  # brings SciPy along, which a finished panorama does not need
-        )
-
-        mosaic = StripMosaic(self._settings.panorama)
+    def _placed(self, source: FrameSource, view: RowView) -> Iterator[Columns]:
+        row = view.mosaic()
+        mosaic = row.strips
         self.expected_frames = source.length
         self.frames = 0
         try:
@@ -138,8 +147,10 @@ class RowPanorama:
                 yield from self._told(mosaic, mosaic.add(frame))
             yield from self._told(mosaic, mosaic.finish())
         finally:
-            self.faults = source.faults
+            self.faults = (*source.faults, *row.remarks)
+            self._px_per_metre = row.px_per_metre
             source.close()
+            view.close()
 
     def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
         """Note what became of the frames, and the direction, which is known once there are columns."""

@@ -13,8 +13,8 @@ from edgekit.contracts import Columns, TileSpec
 from edgekit.errors import SourceError
 from edgekit.runtime.row_panorama import RowPanorama
 from edgekit.runtime.row_tiles import RowTiles, Tile
+from edgekit.runtime.row_view import open_row, open_view
 from edgekit.runtime.settings import RunSettings
-from edgekit.runtime.sources import open_source
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.store import PanoramaShape, StoredSource
 
@@ -48,6 +48,7 @@ class RowPass:
     ) -> None:
         self.source = source
         self._segments = segments
+        self._settings = settings
         self._clock = clock
         self._panorama = RowPanorama(settings, clock)
         self._tiles = RowTiles(settings.tiles, stored, source.path)
@@ -63,7 +64,7 @@ class RowPass:
         path = Path(self.source.path)
         if self.source.kind == "panorama":
             return self._panorama.read(path)
-        return self._panorama.built(open_source(path))
+        return self._panorama.built(open_row(path, self._settings), open_view(path, self._settings))
 
     def kept(self, columns: Iterable[Columns]) -> Iterator[Columns]:
         """Pass the columns on and keep them on disk, as segments of fixed width."""

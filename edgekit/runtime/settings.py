@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from edgekit.errors import SettingsError
+from edgekit.runtime.encoder.settings import EncoderSettings
+from edgekit.runtime.markers.settings import MarkerSettings
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.panorama.segments import WIDEST_SEGMENT_PX
 from edgekit.tiles import MergeSettings, TileSettings
@@ -48,6 +50,11 @@ class RunSettings:
     segments: SegmentSettings = field(default_factory=SegmentSettings)
     px_per_metre: float | None = None
     """Scale of the panorama; None where nobody measured it: then there is no fruit per metre."""
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    markers: MarkerSettings = field(default_factory=MarkerSettings)
+    camera: str = ""
+    """Description (TOML) of the camera that recorded the rows: its mounting, lens, roll, flat field, travel and scale
+    apply. Empty: the recordings are upright and straight. A camera as the source brings its own."""
 
     def __post_init__(self) -> None:
         if self.px_per_metre is not None and not 0 < self.px_per_metre < float("inf"):
@@ -64,7 +71,7 @@ class RunSettings:
     def nested(self) -> dict[str, Any]:
         """Plain types for TOML: a table for each group; what is not set is left out."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return {name: value for name, value in plain.items() if value is not None}
+        return {name: _set_values(value) for name, value in plain.items() if value is not None}
 
     def flat(self) -> dict[str, Any]:
         """Plain JSON types, one level: `tiles.overlap_px` and so on."""
@@ -74,3 +81,8 @@ class RunSettings:
                 {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
             )
         return entries
+
+
+def _set_values(value: Any) -> Any:
+    """A table without the keys that are not set: TOML knows no null."""
+    return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value

@@ -85,6 +85,11 @@ class RunReader:
         plan = RunPlan(json.loads(model), model_id, json.loads(settings), threshold, threshold_from, sources, used)
         return StoredRun(run_id, plan, edgekit, state == "finished")
 
+    def finished_at(self) -> str | None:
+        """When the run was finished, by the wall clock (ISO 8601, UTC): a label; None where it is not."""
+        rows = self._ask("SELECT finished_at FROM runs")
+        return rows[0][0] if rows else None
+
     def identity(self) -> str:
         """A short name that this run alone has, from its beginning on, wherever its folder is copied to.
 
@@ -194,7 +199,7 @@ class RunReader:
 
 _SELECT_SOURCE = (
     "SELECT id, number, path, kind, state, frames, width_px, height_px, segments, row, side, opened_by, opened_at,"
-    " pictures FROM sources"
+    " pictures, px_per_metre FROM sources"
 )
 
 

@@ -83,9 +83,8 @@ class RunRecorder:
 
     def end_row(self, source_id: int, shape: PanoramaShape) -> None:
         """A live row is over and its panorama on the disk: note its shape; its tiles may still wait."""
-        end = "UPDATE sources SET state = 'waiting', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"
         with self._gathered():
-            self._connection.execute(end, (shape.frames, *shape.size_wh, shape.segments, source_id))
+            self._connection.execute(_SET_SHAPE, ("waiting", *_shape_columns(shape), source_id))
 
     def drop_pictures(self, source_id: int) -> None:
         """The pictures of a row's panorama are not kept, or not all of them; committed when this returns."""
@@ -126,10 +125,9 @@ class RunRecorder:
         While a panorama grows to the left nobody knows where its left edge will be, so tiles are stored with the x that
         counts finished columns.
         """
-        close = "UPDATE sources SET state = 'cut', frames = ?, width_px = ?, height_px = ?, segments = ? WHERE id = ?"
         settle = "UPDATE tiles SET x_px = ? - x_px - size_px WHERE source_id = ?"
         with self._gathered():
-            self._connection.execute(close, (shape.frames, *shape.size_wh, shape.segments, source_id))
+            self._connection.execute(_SET_SHAPE, ("cut", *_shape_columns(shape), source_id))
             if shape.direction < 0:
                 self._connection.execute(settle, (shape.size_wh[0], source_id))
 
@@ -232,6 +230,9 @@ _INSERT_DETECTION = (
     "INSERT INTO detections (tile_id, number, score, label, x0_px, y0_px, x1_px, y1_px,"
     " mask_x_px, mask_y_px, mask_width_px, mask_height_px, rle) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_SET_SHAPE = (
+    "UPDATE sources SET state = ?, frames = ?, width_px = ?, height_px = ?, segments = ?, px_per_metre = ? WHERE id = ?"
+)
 _INSERT_FRUIT = (
     "INSERT INTO fruit (source_id, number, score, label, x0_px, y0_px, x1_px, y1_px, mask_x_px, mask_y_px,"
     " mask_width_px, mask_height_px, rle, area_px, cut, pieces)"
@@ -250,6 +251,10 @@ def _instance_rows(instances: Instances) -> Iterable[tuple[object, ...]]:
     )
     for score, label, box, mask in columns:
         yield (score, label, *box, *to_columns(mask))
+
+
+def _shape_columns(shape: PanoramaShape) -> tuple[object, ...]:
+    return (shape.frames, *shape.size_wh, shape.segments, shape.px_per_metre)
 
 
 def _fruit_rows(source_id: int, fruit: MergedFruit) -> Iterable[tuple[object, ...]]:

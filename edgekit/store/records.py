@@ -84,6 +84,8 @@ class PanoramaShape:
     segments: int
     direction: int
     """+1: the panorama grew to the right; -1: to the left."""
+    px_per_metre: float | None = None
+    """Scale that was measured in this row; None where that of the run holds."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class StoredSource:
     """By the wall clock, a label."""
     pictures: bool = True
     """False where its panorama's pictures were not kept, for want of space."""
+    px_per_metre: float | None = None
+    """Scale that was measured in this row; None where that of the run holds."""
 
     @property
     def size_wh(self) -> tuple[int, int]:

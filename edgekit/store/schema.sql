@@ -36,6 +36,7 @@ CREATE TABLE sources (
     opened_by   TEXT,                   -- live only: marker, command, movement
     opened_at   TEXT,                   -- live only: wall clock, a label; the order is that of the numbers
     pictures    INTEGER NOT NULL DEFAULT 1 CHECK (pictures IN (0, 1)),  -- 0: not kept, for want of space
+    px_per_metre REAL,                  -- scale that was measured in this row (encoder, marker, camera); else the run's
     UNIQUE (run_id, number)
 ) STRICT;
 

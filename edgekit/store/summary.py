@@ -43,6 +43,9 @@ class RowCount(TypedDict):
     detections: int
     fruit: int | None
     fruit_by_class: dict[str, int]
+    px_per_metre: float | None
+    """Scale: measured in this row, else that of the settings; None where there is none."""
+    length_m: float | None
     fruit_per_metre: float | None
     remarks: list[str]
 
@@ -93,7 +96,7 @@ def summarise(reader: RunReader, timing: Timing, *, drift: dict[str, Any] | None
         "tiles": sum(row["tiles"] for row in rows),
         "detections": sum(row["detections"] for row in rows),
         "fruit": total_fruit(rows),
-        "fruit_per_metre": per_metre(total_fruit(rows), rows, plan.settings.get("px_per_metre")),
+        "fruit_per_metre": per_metre(rows),
         "threshold": plan.threshold,
         "threshold_from": plan.threshold_from,
         "seconds": timing.seconds,
@@ -120,15 +123,17 @@ def total_fruit(rows: list[RowCount]) -> int:
     return sum(row["fruit"] or 0 for row in rows)
 
 
-def per_metre(fruit: int, rows: list[RowCount], px_per_metre: float | None) -> float | None:
-    """Fruit per metre of counted panorama; None without a scale."""
-    width_px = sum(row["panorama"]["width_px"] for row in rows if row["panorama"] and row["fruit"] is not None)
-    return fruit * px_per_metre / width_px if px_per_metre and width_px else None
+def per_metre(rows: list[RowCount]) -> float | None:
+    """Fruit per metre of the rows that are counted and have a scale; None where none has."""
+    pairs = [(row["fruit"], row["length_m"]) for row in rows if row["fruit"] is not None and row["length_m"]]
+    length_m = sum(metres for _, metres in pairs if metres)
+    return sum(fruit for fruit, _ in pairs if fruit) / length_m if length_m else None
 
 
 def _count_row(reader: RunReader, source: StoredSource, threshold: float | CountRule, remarks: list[str]) -> RowCount:
     counted = source.state == "merged"
     plan = reader.run().plan
+    scale = source.px_per_metre or plan.settings.get("px_per_metre")
     names: list[str] = plan.model["class_names"]
     by_label = reader.count_by_label(source.id, threshold) if counted else {}
     row: RowCount = {
@@ -140,10 +145,12 @@ def _count_row(reader: RunReader, source: StoredSource, threshold: float | Count
         "detections": reader.count_detections(source.id),
         "fruit": sum(by_label.values()) if counted else None,
         "fruit_by_class": {names[label]: number for label, number in by_label.items()},
+        "px_per_metre": scale,
+        "length_m": source.width_px / scale if scale and source.width_px else None,
         "fruit_per_metre": None,
         "remarks": [*dict.fromkeys(remarks), *_limits(reader, source), *_absence(source)],
     }
-    row["fruit_per_metre"] = per_metre(row["fruit"] or 0, [row], plan.settings.get("px_per_metre"))
+    row["fruit_per_metre"] = per_metre([row])
     return row
 
 

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from edgekit.contracts import Frame
 from edgekit.errors import SettingsError
-from edgekit.runtime.markers import MarkerDetector, MarkerSettings, RowMark, RowMarks, parse_payload, row_stretches
+from edgekit.runtime.markers import MarkerSettings, RowMark, parse_payload
+from edgekit.runtime.markers.cutting import row_stretches
+from edgekit.runtime.markers.detect import MarkerDetector
+from edgekit.runtime.markers.row_marks import RowMarks
 from edgekit.runtime.row_source import fingerprint, panorama_doubts, plan_sources
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.sources.stretch import Stretch, parse_stretch
