@@ -66,8 +66,8 @@ class Gate:
         self._stop = stop
         self._markers = markers
         self._idle = idle
-        self._frames: queue.Queue[Frame] = queue.Queue(FRAMES_WAITING)
-        self._orders: queue.SimpleQueue[Opening | Closing] = queue.SimpleQueue()
+        self._coming: queue.SimpleQueue[Frame | Opening | Closing] = queue.SimpleQueue()
+        self._room = threading.Semaphore(FRAMES_WAITING)
         self._held: Frame | None = None
         self._opening: Opening | None = None
         self._closing: str | None = None
@@ -78,17 +78,15 @@ class Gate:
     def put(self, frame: Frame) -> None:
         """A frame came; waits where too many do, so that only the camera's reader ever drops one."""
         while not self._stop.is_set():
-            try:
-                self._frames.put(frame, timeout=_POLL_S)
-            except queue.Full:
-                continue
-            return
+            if self._room.acquire(timeout=_POLL_S):
+                self._coming.put(frame)
+                return
 
     # Any thread
 
     def order(self, order: Opening | Closing) -> None:
-        """Begin a row (which ends the one that is open), or end it."""
-        self._orders.put(order)
+        """Begin a row (which ends the one that is open), or end it; frames that came before are of the row before."""
+        self._coming.put(order)
 
     # The panorama's thread
 
@@ -100,7 +98,6 @@ class Gate:
     def next_opening(self) -> Opening | None:
         """Wait for a row to begin; None when the run ends. Frames pass by meanwhile."""
         while not self._stop.is_set():
-            self._heed_orders()
             if self._opening is not None:
                 opening, self._opening, self._closing = self._opening, None, None
                 return opening
@@ -122,13 +119,10 @@ class Gate:
         Args:
             stood_s: for how long the trolley has stood still in this row; None: the row has not begun to move.
         """
-        while True:
-            self._heed_orders()
-            if self._opening is not None or self._closing is not None:
-                return
+        while self._opening is None and self._closing is None:
             frame = self._next_frame()
             if frame is None:
-                if self._stop.is_set() and self._frames.empty():
+                if self._stop.is_set() and self._coming.empty():
                     return
                 continue
             self._look(frame)
@@ -144,13 +138,14 @@ class Gate:
             frame, self._held = self._held, None
             return frame
         try:
-            return self._frames.get(timeout=_POLL_S)
+            item = self._coming.get(timeout=_POLL_S)
         except queue.Empty:
             return None
-
-    def _heed_orders(self) -> None:
-        while not self._orders.empty():  # this thread alone takes them
-            self._heed(self._orders.get_nowait())
+        if isinstance(item, Frame):
+            self._room.release()
+            return item
+        self._heed(item)
+        return None
 
     def _look(self, frame: Frame) -> None:
         if self._markers is not None:
@@ -161,8 +156,8 @@ class Gate:
     def _heed(self, order: Opening | Closing) -> None:
         if isinstance(order, Opening):
             self._opening = order
-        else:
-            self._closing = order.why
+        else:  # also of a row that has not begun yet
+            self._opening, self._closing = None, order.why
 
 
 class RowFrames:

@@ -60,6 +60,7 @@ class Lane:
     def capture(self) -> None:
         """Read the camera until it is closed; the reader mends outages, and is the only one to drop frames."""
         dropped = 0
+        self._board.camera_starting(self.name)
         try:
             for frame in self._source:
                 now_dropped = getattr(self._source, "dropped", 0)

@@ -20,18 +20,19 @@ Value = TypeVar("Value")
 
 
 def patiently(
-    work: Callable[[], Value], *, again: Callable[[], None] | None = None, patience_s: float = PATIENCE_S
+    work: Callable[[], Value], *, again: Callable[[], None] | None = None, patience_s: float | None = None
 ) -> Value:
     """What `work` returns, tried again while the disk fails.
 
     Args:
         work: does it all or nothing.
         again: called before every further attempt, to put right what the last one left.
-        patience_s: seconds until the fault is raised.
+        patience_s: seconds until the fault is raised; None: PATIENCE_S.
 
     Raises:
         StorageError: the disk did not recover.
     """
+    patience_s = PATIENCE_S if patience_s is None else patience_s
     until_s, told = time.monotonic() + patience_s, False
     while True:
         try:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from edgekit.runtime.live.writer import Writer
 from edgekit.runtime.memory import peak_rss_mb
 from edgekit.runtime.models import segment_all
 from edgekit.runtime.results import write_results
+from edgekit.runtime.retention.remove import make_room
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.runtime.watch.board import StatusBoard
 from edgekit.store import RunFolder, RunRecorder
@@ -83,7 +85,10 @@ class LiveRun:
         )  # fmt: skip
         self._backlog = Backlog(job.settings.tiles, around.clock, ended=self._book.count)
         self._space = SpaceWatch(
-            folder.path, around.space, make_room=lambda wanted: 0, give_up=self._book.give_up_pictures
+            folder.path,
+            around.space,
+            make_room=partial(make_room, folder.path.parent),
+            give_up=self._book.give_up_pictures,
         )
         self._take(taken)
 

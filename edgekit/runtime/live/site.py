@@ -10,6 +10,7 @@ from edgekit.errors import SettingsError
 from edgekit.runtime.installed.named import ACTIVE
 from edgekit.runtime.live.space import SpaceSettings
 from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.retention.settings import RetentionSettings
 from edgekit.runtime.settings import RunSettings, SegmentSettings
 from edgekit.runtime.sources import CameraDescription, LiveSettings, read_camera
 from edgekit.runtime.watch.settings import LogSettings, MetricsSettings, WatchdogSettings
@@ -113,6 +114,8 @@ class Site:
     """Socket for `edgekit row` and `edgekit status`; default: in the folder that the system gives, else in `out`."""
     rows: RowSettings = field(default_factory=RowSettings)
     space: SpaceSettings = field(default_factory=SpaceSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    """What `edgekit runs prune --site` deletes."""
     patience: LiveSettings = field(default_factory=LiveSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)

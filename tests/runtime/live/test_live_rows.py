@@ -43,7 +43,7 @@ def test_live_counts_are_those_of_the_same_frames_offline(tmp_path, batch):
         cameras["left"].show(pictures)
         ride.until(lambda: cameras["left"].done)
         ride.stop_row()
-        ride.until(lambda: ride.status().rows_done == 1 and ride.status().backlog_tiles == 0)
+        ride.until(lambda: ride.status().fruit == 60)
     row = stored(tmp_path / "runs").rows["1 left"]
     assert (row.fruit, row.tiles, row.width_px) == (
         offline["fruit"], offline["tiles"], offline["panorama"]["width_px"],
@@ -56,8 +56,7 @@ def test_movement_opens_rows_and_a_stop_ends_them(tmp_path):
     rows = RowSettings(opened_by=("movement",), stop_s=1.0)
     with Ride(site(tmp_path / "runs", ("left",), rows=rows), cameras) as ride:
         cameras["left"].show([*there, *still(there[-1], 80), *back, *still(back[-1], 80)])
-        ride.until(lambda: ride.status().rows_done == 2)
-        ride.until(lambda: ride.status().backlog_tiles == 0)
+        ride.until(lambda: ride.status().fruit == 120)
     rows_found = stored(tmp_path / "runs").rows
     assert [(name, row.fruit) for name, row in rows_found.items()] == [("001 left", 60), ("002 left", 60)]
 
