@@ -44,7 +44,7 @@ def short_address(path: Path) -> Iterator[str]:
     Raises:
         OSError: the folder is not there.
     """
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
     finally:

@@ -37,7 +37,7 @@ RATE_OVER_S = 10.0
 @dataclass
 class _Camera:
     side: str
-    state: CameraState = "starting"
+    state: CameraState = "idle"
     frames: int = 0
     placed: int = 0
     dropped: int = 0
@@ -120,6 +120,11 @@ class StatusBoard:
             entry.faults += 1
             entry.last_fault = reason
             entry.state = state
+
+    def camera_starting(self, camera: str) -> None:
+        """It is being read from now on; its first frame makes it `ok`."""
+        with self._lock:
+            self._cameras[camera].state = "starting"
 
     def camera_idle(self, camera: str) -> None:
         """It is not read from now on, on purpose: one run has ended and the next has not begun."""

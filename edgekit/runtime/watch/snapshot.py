@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 CameraState = Literal["starting", "ok", "idle", "lost", "frozen", "off"]
-"""`idle`: not read at the moment, as between two runs; `lost`: no frame comes, it is taken up again and again;
+"""`idle`: not read at the moment, as during repairs; `lost`: no frame comes, it is taken up again and again;
 `frozen`: the same picture; `off`: given up."""
 Level = Literal["ok", "degraded", "fault"]
 """`degraded`: counting goes on, somebody should look; `fault`: some or all of the row is not counted."""

@@ -54,6 +54,7 @@ class WorkJudge:
         self, settings: WatchdogSettings | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings, self._clock = settings or WatchdogSettings(), clock
+        self._wanted_s: dict[str, float] = {}
         self._placed: dict[str, _Mark] = {}
         self._tiles: _Mark | None = None
 
@@ -63,15 +64,24 @@ class WorkJudge:
             return ()
         now_s = self._clock()
         rows = {row.side: row for row in now.rows}
-        found = [reason for camera in now.cameras for reason in self._camera(camera, rows[camera.side], now, now_s)]
-        found += [*self._segmenter(now, now_s), *self._no_frames(now)]
+        silent_s = {camera.name: self._silent_s(camera, now_s) for camera in now.cameras}
+        found = [
+            reason for camera in now.cameras for reason in self._camera(camera, rows[camera.side], silent_s, now_s)
+        ]
+        found += [*self._segmenter(now, now_s), *self._no_frames(now, silent_s)]
         return tuple(found)
 
-    def _camera(self, camera: CameraStatus, row: RowStatus, now: Snapshot, now_s: float) -> Iterator[str]:
+    def _silent_s(self, camera: CameraStatus, now_s: float) -> float:
+        """Seconds without a frame, in which frames were wanted: repairs before a run and its end take none."""
+        if camera.state == "idle" or camera.name not in self._wanted_s:
+            self._wanted_s[camera.name] = now_s
+        wanted_s = now_s - self._wanted_s[camera.name]
+        return wanted_s if camera.frame_age_s is None else min(camera.frame_age_s, wanted_s)
+
+    def _camera(self, camera: CameraStatus, row: RowStatus, silent_s: dict[str, float], now_s: float) -> Iterator[str]:
         patience_s = self._settings.patience_s
-        silent_s = now.uptime_s if camera.frame_age_s is None else camera.frame_age_s
-        if camera.state in ("ok", "starting") and silent_s > patience_s:
-            yield f"nobody reads the camera {camera.name}: no frame and no word for {silent_s:.0f} s"
+        if camera.state in ("ok", "starting") and silent_s[camera.name] > patience_s:
+            yield f"nobody reads the camera {camera.name}: no frame and no word for {silent_s[camera.name]:.0f} s"
         mark = self._placed.get(camera.name)
         if mark is None or row.row is None or camera.placed != mark.value or camera.frames == mark.frames:
             self._placed[camera.name] = _Mark(camera.placed, now_s, camera.frames)
@@ -85,9 +95,8 @@ class WorkJudge:
         elif now_s - mark.moved_s > self._settings.patience_s:
             yield f"{now.backlog_tiles} tiles wait and none was finished for {now_s - mark.moved_s:.0f} s"
 
-    def _no_frames(self, now: Snapshot) -> Iterator[str]:
-        watched = [camera for camera in now.cameras if camera.state not in ("idle", "off")]
-        ages = [now.uptime_s if camera.frame_age_s is None else camera.frame_age_s for camera in watched]
+    def _no_frames(self, now: Snapshot, silent_s: dict[str, float]) -> Iterator[str]:
+        ages = [silent_s[camera.name] for camera in now.cameras if camera.state not in ("idle", "off")]
         if ages and min(ages) > self._settings.no_frames_s:
             yield f"no camera gave a frame for {min(ages):.0f} s"
 
