@@ -31,6 +31,7 @@ class Commands(LazyGroup):
         "calibrate": ("edgekit.cli.calibrate", "Set the season's confidence threshold from labels."),
         "bench": ("edgekit.cli.bench", "Measure what a model costs and how good it is."),
         "sync": ("edgekit.cli.sync", "Copy runs to a folder, SFTP or S3; send counts to a broker."),
+        "runs": ("edgekit.cli.runs", "List runs; delete finished ones by days and space."),
         "models": ("edgekit.cli.models", "Install models and profiles, activate one, roll back."),
         "doctor": ("edgekit.cli.doctor", "Is this machine ready? Each line ok, warning or fault."),
         "bundle": ("edgekit.cli.bundle", "All that installs edgekit without a network, in one folder."),
