@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ def run_site(path: Path) -> None:
     from edgekit.runtime.live.site import read_site, ready_cameras
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.watch.logs import run_log
+    from edgekit.runtime.watch.notify import Notifier
+    from edgekit.runtime.watch.starting import starting_up
     from edgekit.segment import SegmenterSettings
 
     site = read_site(path)
@@ -33,7 +36,12 @@ def run_site(path: Path) -> None:
         provider=site.provider, threads=site.threads, allow_cpu_fallback=site.allow_cpu_fallback, backend=site.backend
     )
     stop = threading.Event()
-    with stopping(stop), run_log(site.log, run=site.out.name), opened_models(model, engine) as models:
+    with ExitStack() as around:
+        around.enter_context(stopping(stop))
+        around.enter_context(run_log(site.log, run=site.out.name))
+        started = around.enter_context(starting_up(Notifier()))
+        models = around.enter_context(opened_models(model, engine))
+        started()
         job = _job(site, model.name, models[0].info)
         Service(site, cameras, job, models=models, stop=stop).serve()
 

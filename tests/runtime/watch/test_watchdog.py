@@ -15,6 +15,7 @@ from boards import Clock, two_cameras
 from edgekit.errors import SettingsError
 from edgekit.runtime.watch.notify import Notifier
 from edgekit.runtime.watch.settings import WatchdogSettings
+from edgekit.runtime.watch.starting import starting_up
 from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
 
 SETTINGS = WatchdogSettings(patience_s=10, no_frames_s=60)
@@ -180,6 +181,23 @@ def test_the_feeding_thread_feeds_and_stops(tmp_path: Path) -> None:
         assert any(receiver.recv(4096) == b"WATCHDOG=1" for _ in range(4))
         dog.close()
         assert night.board.snapshot().health == "ok"
+
+
+def test_a_long_start_asks_for_time_until_it_is_done(tmp_path: Path) -> None:
+    with manager(str(tmp_path / "notify")) as (receiver, environment):
+        with starting_up(Notifier(environment), every_s=0.05) as done:
+            time.sleep(0.12)
+            done()
+            messages = told(receiver)
+            assert len(messages) >= 2
+            assert set(messages) == {"EXTEND_TIMEOUT_USEC=150000"}
+            time.sleep(0.1)
+            assert told(receiver) == []
+        with starting_up(Notifier(environment), every_s=0.02, longest_s=0.04):
+            time.sleep(0.2)
+            assert len(told(receiver)) == 2
+    with starting_up(Notifier({})) as done:
+        done()
 
 
 def test_an_end_is_told_once_and_is_no_stall(tmp_path: Path) -> None:
