@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -100,11 +101,19 @@ class _Rotating(RotatingFileHandler):
         """Say nothing: a full disk is told by the board."""
 
 
-class _Stream(logging.StreamHandler[TextIO]):
-    """Lines to a stream that may have lost its reader."""
+class _Stream(logging.Handler):
+    """Lines to a stream that may have lost its reader: then a line is lost, and the run goes on."""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Say nothing: there is nobody to say it to."""
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record."""
+        line = self.format(record)
+        with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
 
 
 def _target(settings: LogSettings, stream: TextIO, run: str | None) -> logging.Handler:
