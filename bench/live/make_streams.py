@@ -1,6 +1,6 @@
 """Streams for two_streams.py: rows of real photographs that pass at 40 px a frame, there and back, with pauses.
 
-    python bench/live/make_streams.py SET/instances.json SET/images --out STREAMS [--seconds 60] [--pause 15]
+    python bench/live/make_streams.py SET/instances.json SET/images --out STREAMS [--seconds 40] [--pause 10]
 
 For each side: there.mkv and back.mkv, the frames of one ride along the row each way, for the offline run; and
 cycle.mkv, there, a pause with the camera's noise, back, a pause, for the sender to repeat. All are Motion JPEG,
@@ -16,7 +16,7 @@ import numpy as np
 
 from edgekit.contracts import Image
 from edgekit.labels import read_coco
-from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera, load_photo_row
+from edgekit.runtime.rowmaker import Motion, SlidingCamera, load_photo_row
 
 SIZE_WH = (1280, 720)
 RATE_HZ = 15
@@ -41,9 +41,10 @@ def encode(frames: Iterable[Image], path: Path) -> None:
 def noisy(image: Image, count: int, seed: int) -> Iterable[Image]:
     """The trolley stands."""
     rng = np.random.default_rng(seed)
-    for _ in range(count):
-        noise = rng.normal(0.0, NOISE, image.shape)
-        yield np.clip(np.rint(image + noise), 0, 255).astype(np.uint8)
+    noise = np.rint(rng.normal(0.0, NOISE, (image.shape[0] + 64, *image.shape[1:]))).astype(np.int16)
+    for number in range(count):
+        start = number * 7 % 64
+        yield np.clip(image + noise[start : start + image.shape[0]], 0, 255).astype(np.uint8)
 
 
 def make_side(row: Image, out: Path, seconds: float, pause_s: float) -> None:
@@ -52,7 +53,7 @@ def make_side(row: Image, out: Path, seconds: float, pause_s: float) -> None:
     ends = []
     for name, speed in (("there", SPEED_PX), ("back", -SPEED_PX)):
         motion = Motion(frames=count, speed_px=speed, jerk=0.05, jitter_px=0.5, seed=len(name))
-        camera = SlidingCamera(row, motion, size_wh=SIZE_WH, look=Look(noise=NOISE))
+        camera = SlidingCamera(row, motion, size_wh=SIZE_WH)
         encode((frame.image for frame in camera), out / f"{name}.mkv")
         ends.append(camera.picture(count - 1))
     for number, picture in enumerate(ends):
@@ -68,8 +69,8 @@ def main() -> None:
     parser.add_argument("labels", type=Path)
     parser.add_argument("images", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of one ride along the row")
-    parser.add_argument("--pause", type=float, default=15.0, help="seconds between two rides")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of one ride along the row")
+    parser.add_argument("--pause", type=float, default=10.0, help="seconds between two rides")
     options = parser.parse_args()
     labels = read_coco(options.labels)
     names = [picture.name for picture in labels.pictures]

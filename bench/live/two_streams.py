@@ -57,6 +57,13 @@ side = "{side}"
 """
 
 
+def write_site(site: Path, ports: dict[str, int], model: Path | None) -> None:
+    """A site file with a camera at each port."""
+    cameras = "\n".join(CAMERA.format(side=side, port=port) for side, port in ports.items())
+    chosen = f'model = "{model.resolve()}"' if model else ""
+    site.write_text(SITE.format(model=chosen, cameras=cameras))
+
+
 @dataclass(frozen=True)
 class Look:
     """The run at one moment."""
@@ -98,8 +105,9 @@ def senders(streams: Path, ports: dict[str, int], cycles: int) -> Iterator[list[
         yield started
     finally:
         for process in started:
-            process.kill()
-            process.wait()
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 def cpu_s(process: psutil.Process) -> float:
@@ -157,10 +165,8 @@ def watch(
 
 def live(options: argparse.Namespace, cycles: int) -> tuple[list[Look], dict, int]:
     ports = {side: free_port() for side in SIDES}
-    model = f'model = "{options.model.resolve()}"' if options.model else ""
-    cameras = "\n".join(CAMERA.format(side=side, port=port) for side, port in ports.items())
     site = options.out / "trolley.toml"
-    site.write_text(SITE.format(model=model, cameras=cameras))
+    write_site(site, ports, options.model)
     with senders(options.streams, ports, cycles) as sending:
         time.sleep(1.0)
         with (options.out / "run.log").open("w") as log:
