@@ -12,7 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgekit.runtime.control import row_name
-from edgekit.runtime.markers import MarkerDetector, MarkerSettings, parse_payload
+from edgekit.runtime.markers.detect import MarkerDetector
+from edgekit.runtime.markers.payload import parse_payload
+from edgekit.runtime.markers.settings import MarkerSettings
 
 WORDS = st.sampled_from(
     ["row", "ROW", ":", "::", "left", "right", "start", "end", "../", "/", "\0", " ", "12", "é", "=1"]
