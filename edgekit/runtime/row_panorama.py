@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, FrameSource
 from edgekit.errors import SourceError
-from edgekit.runtime.panorama.segments import SegmentWriter
+from edgekit.runtime.panorama.report import Built, RowReport
+from edgekit.runtime.panorama.segments import SegmentIndex, SegmentWriter
 from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.row_source import panorama_columns
 from edgekit.runtime.row_view import RowView
@@ -46,7 +47,10 @@ class RowPanorama:
         self.height_px = 0
         """0 until there are columns."""
         self._width_px = 0
-        self._bridged_px = 0
+        self._report = RowReport()
+        self._name = ""
+        self._origin_px = 0
+        self._overlap_residual_grey: float | None = None
         self._fates: Counter[str] = Counter()
         self._standing_from_s: float | None = None
         self.stood_s = 0.0
@@ -68,9 +72,9 @@ class RowPanorama:
         Raises:
             SourceError: the source cannot be read, or none of its frames can be used.
         """
-        return self._measured(
-            self._clock.each("panorama", self._placed(source, view or RowView(self._settings))), source.name
-        )
+        self._name = source.name
+        placed = self._placed(source, view or RowView(self._settings))
+        return self._measured(self._clock.each("panorama", placed), source.name)
 
     def read(self, path: Path) -> Iterator[Columns]:
         """Columns of a panorama that is finished already: a picture, or a folder of segments.
@@ -86,7 +90,8 @@ class RowPanorama:
     ) -> Iterator[Columns]:
         """Pass the columns on and keep them on disk, as segments of fixed width.
 
-        Columns go on before they are written, so that the model has work while they are encoded.
+        Columns go on before they are written, so that the model has work while they are encoded. What was built from
+        frames gets its report (`panorama/report.py`) beside the segments.
 
         Args:
             columns: finished columns.
@@ -102,9 +107,12 @@ class RowPanorama:
                     told(path)
         with self._clock.stage("segments"):
             whole = len(writer.files)
-            self._segments = len(writer.finish().files)
+            index = writer.finish()
+            self._segments = len(index.files)
             for name in writer.files[whole:]:
                 told(folder / name)
+            if self.frames is not None:
+                self._report.write(folder, self._whole(index), self._write)
 
     @property
     def shape(self) -> PanoramaShape:
@@ -115,6 +123,7 @@ class RowPanorama:
             self._segments,
             direction=self.direction,
             px_per_metre=self._px_per_metre,
+            bridged=self._bridged,
         )
 
     @property
@@ -123,15 +132,35 @@ class RowPanorama:
         remarks = list(self.faults)
         if self._fates["dropped"]:
             remarks.append(f"{self._fates['dropped']} of {self.frames} frames were not used")
-        if self._bridged_px:
-            remarks.append(f"{self._bridged_px} px of the panorama are bridged: there the movement was predicted")
+        if self._bridged:
+            width_px = sum(stop - start for start, stop in self._bridged)
+            remarks.append(
+                f"{width_px} px of the panorama are bridged: there the movement was predicted;"
+                " fruit per metre leaves them out"
+            )
         return tuple(remarks)
+
+    @property
+    def _bridged(self) -> tuple[tuple[int, int], ...]:
+        return self._report.bridged(self._width_px, self.direction)
+
+    def _whole(self, index: SegmentIndex) -> Built:
+        return Built(
+            source=self._name,
+            size_wh=(index.width_px, index.height_px),
+            segments=len(index.files),
+            direction=index.direction,
+            origin_px=self._origin_px,
+            px_per_metre=self._px_per_metre or self._settings.px_per_metre,
+            faults=self.faults,
+            overlap_residual_grey=self._overlap_residual_grey,
+        )
 
     def _measured(self, columns: Iterable[Columns], name: str) -> Iterator[Columns]:
         for part in columns:
             self.height_px = part.image.shape[0]
             self._width_px += part.image.shape[1]
-            self._bridged_px += part.image.shape[1] if part.bridged else 0
+            self._report.take(part)
             yield part
         if not self.height_px:
             raise SourceError(f"no frame of {name} can be used", mend="look at its frames: are they cut or black?")
@@ -144,6 +173,7 @@ class RowPanorama:
         try:
             for frame in self._clock.each("capture", source):
                 self.frames += 1
+                self._report.see(frame)
                 yield from self._told(mosaic, mosaic.add(frame))
             yield from self._told(mosaic, mosaic.finish())
         finally:
@@ -154,9 +184,11 @@ class RowPanorama:
 
     def _told(self, mosaic: StripMosaic, columns: list[Columns]) -> list[Columns]:
         """Note what became of the frames, and the direction, which is known once there are columns."""
-        self.direction = mosaic.direction
+        self.direction, self._origin_px = mosaic.direction, mosaic.origin_px
+        self._overlap_residual_grey = mosaic.overlap_residual_grey
         for record in mosaic.drain_records():
             self._fates[record.status] += 1
+            self._report.note(record)
             self._watch_standing(record)
         return columns
 

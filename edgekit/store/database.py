@@ -10,7 +10,7 @@ from pathlib import Path
 
 from edgekit.errors import EdgekitError, RunDamagedError, RunFolderError, StorageError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """`PRAGMA user_version` of the databases that this edgekit writes and reads."""
 
 APPLICATION_ID = 0x45444B54

@@ -149,6 +149,14 @@ class RunReader:
         passes, values = self._passes(source_id, threshold)
         return self._number(f"SELECT count(*) FROM fruit WHERE source_id = ? AND {passes}", source_id, *values)
 
+    def count_bridged(self, source_id: int, threshold: float | CountRule) -> int:
+        """Of those, the fruit whose middle lies in a bridged stretch of the panorama."""
+        passes, values = self._passes(source_id, threshold)
+        inside = "(x0_px + x1_px) / 2 >= ? AND (x0_px + x1_px) / 2 < ?"
+        statement = f"SELECT count(*) FROM fruit WHERE source_id = ? AND {passes} AND {inside}"
+        stretches = self.source(source_id).bridged
+        return sum(self._number(statement, source_id, *values, *stretch) for stretch in stretches)
+
     def count_by_label(self, source_id: int, threshold: float | CountRule) -> dict[int, int]:
         """The same number for each class index that occurs."""
         passes, values = self._passes(source_id, threshold)
@@ -199,12 +207,13 @@ class RunReader:
 
 _SELECT_SOURCE = (
     "SELECT id, number, path, kind, state, frames, width_px, height_px, segments, row, side, opened_by, opened_at,"
-    " pictures, px_per_metre FROM sources"
+    " pictures, px_per_metre, bridged FROM sources"
 )
 
 
 def _source(row: Row) -> StoredSource:
-    return replace(StoredSource(*row), pictures=bool(row[13]))
+    bridged = tuple((start, stop) for start, stop in json.loads(row[15]))
+    return replace(StoredSource(*row), pictures=bool(row[13]), bridged=bridged)
 
 
 def _instances(rows: list[Row]) -> Instances:

@@ -231,7 +231,8 @@ _INSERT_DETECTION = (
     " mask_x_px, mask_y_px, mask_width_px, mask_height_px, rle) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _SET_SHAPE = (
-    "UPDATE sources SET state = ?, frames = ?, width_px = ?, height_px = ?, segments = ?, px_per_metre = ? WHERE id = ?"
+    "UPDATE sources SET state = ?, frames = ?, width_px = ?, height_px = ?, segments = ?, px_per_metre = ?, bridged = ?"
+    " WHERE id = ?"
 )
 _INSERT_FRUIT = (
     "INSERT INTO fruit (source_id, number, score, label, x0_px, y0_px, x1_px, y1_px, mask_x_px, mask_y_px,"
@@ -254,7 +255,7 @@ def _instance_rows(instances: Instances) -> Iterable[tuple[object, ...]]:
 
 
 def _shape_columns(shape: PanoramaShape) -> tuple[object, ...]:
-    return (shape.frames, *shape.size_wh, shape.segments, shape.px_per_metre)
+    return (shape.frames, *shape.size_wh, shape.segments, shape.px_per_metre, json.dumps(shape.bridged))
 
 
 def _fruit_rows(source_id: int, fruit: MergedFruit) -> Iterable[tuple[object, ...]]:

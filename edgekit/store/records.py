@@ -86,6 +86,8 @@ class PanoramaShape:
     """+1: the panorama grew to the right; -1: to the left."""
     px_per_metre: float | None = None
     """Scale that was measured in this row; None where that of the run holds."""
+    bridged: tuple[tuple[int, int], ...] = ()
+    """Stretches whose movement was predicted: first column of the finished panorama and the one after the last."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class StoredSource:
     """False where its panorama's pictures were not kept, for want of space."""
     px_per_metre: float | None = None
     """Scale that was measured in this row; None where that of the run holds."""
+    bridged: tuple[tuple[int, int], ...] = ()
+    """Stretches of the panorama whose movement was predicted; figures per metre leave them out."""
 
     @property
     def size_wh(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
--- The run database, schema version 2. Everything that a run knows lies here; the files beside it are written from it.
+-- The run database, schema version 3. Everything that a run knows lies here; the files beside it are written from it.
 -- Lengths are pixels, times that matter are durations; wall clock times (ISO 8601, UTC) are labels and may be wrong.
 -- A mask is COCO's compressed run lengths (text) of its own small frame of mask_width_px x mask_height_px, and the place
 -- of that frame: on a long panorama it costs what its own size costs.
@@ -37,6 +37,7 @@ CREATE TABLE sources (
     opened_at   TEXT,                   -- live only: wall clock, a label; the order is that of the numbers
     pictures    INTEGER NOT NULL DEFAULT 1 CHECK (pictures IN (0, 1)),  -- 0: not kept, for want of space
     px_per_metre REAL,                  -- scale that was measured in this row (encoder, marker, camera); else the run's
+    bridged     TEXT NOT NULL DEFAULT '[]',  -- JSON: [first column, the one after the last] where movement was predicted
     UNIQUE (run_id, number)
 ) STRICT;
 

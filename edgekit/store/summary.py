@@ -46,6 +46,11 @@ class RowCount(TypedDict):
     px_per_metre: float | None
     """Scale: measured in this row, else that of the settings; None where there is none."""
     length_m: float | None
+    """Without bridged stretches."""
+    bridged_px: int
+    """Columns of the panorama whose movement was predicted."""
+    bridged_fruit: int
+    """Fruit in them: counted, but left out of `fruit_per_metre`."""
     fruit_per_metre: float | None
     remarks: list[str]
 
@@ -124,10 +129,14 @@ def total_fruit(rows: list[RowCount]) -> int:
 
 
 def per_metre(rows: list[RowCount]) -> float | None:
-    """Fruit per metre of the rows that are counted and have a scale; None where none has."""
-    pairs = [(row["fruit"], row["length_m"]) for row in rows if row["fruit"] is not None and row["length_m"]]
+    """Fruit per metre of the rows that are counted and have a scale; None where none has.
+
+    Bridged stretches are left out, with their fruit: nobody knows how long they are.
+    """
+    counted = [(row["fruit"] - row["bridged_fruit"], row) for row in rows if row["fruit"] is not None]
+    pairs = [(fruit, row["length_m"]) for fruit, row in counted if row["length_m"]]
     length_m = sum(metres for _, metres in pairs if metres)
-    return sum(fruit for fruit, _ in pairs if fruit) / length_m if length_m else None
+    return sum(fruit for fruit, _ in pairs) / length_m if length_m else None
 
 
 def _count_row(reader: RunReader, source: StoredSource, threshold: float | CountRule, remarks: list[str]) -> RowCount:
@@ -136,6 +145,7 @@ def _count_row(reader: RunReader, source: StoredSource, threshold: float | Count
     scale = source.px_per_metre or plan.settings.get("px_per_metre")
     names: list[str] = plan.model["class_names"]
     by_label = reader.count_by_label(source.id, threshold) if counted else {}
+    bridged_px = sum(stop - start for start, stop in source.bridged)
     row: RowCount = {
         "source": source.path,
         "state": source.state,
@@ -146,7 +156,9 @@ def _count_row(reader: RunReader, source: StoredSource, threshold: float | Count
         "fruit": sum(by_label.values()) if counted else None,
         "fruit_by_class": {names[label]: number for label, number in by_label.items()},
         "px_per_metre": scale,
-        "length_m": source.width_px / scale if scale and source.width_px else None,
+        "length_m": (source.width_px - bridged_px) / scale if scale and source.width_px else None,
+        "bridged_px": bridged_px,
+        "bridged_fruit": reader.count_bridged(source.id, threshold) if counted else 0,
         "fruit_per_metre": None,
         "remarks": [*dict.fromkeys(remarks), *_limits(reader, source), *_absence(source)],
     }

@@ -120,7 +120,7 @@ def test_foreign_keys_hold(recorder):
 def test_the_file_says_what_it_is(tmp_path, recorder):
     connection = sqlite3.connect(tmp_path / "run.sqlite")
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"runs", "sources", "tiles", "detections", "fruit", "events"} <= names
     connection.close()
