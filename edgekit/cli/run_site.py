@@ -57,8 +57,7 @@ def _job(site: Site, model_file: str, info: ModelInfo) -> Job:
 
     last = run_folders(site.out)[-1:]
     begun = begun_plan(last[0]) if last and site.threshold is None and site.season is None else None
-    season = None if site.season is None else named_profile(site.season)
-    wanted = ThresholdRequest(site.threshold, season, False, profile_folder(site.profiles), begun)
+    wanted = ThresholdRequest(site.threshold, named_profile(site.season), False, profile_folder(site.profiles), begun)
     chosen = resolve_threshold(wanted, info)
     for warning in chosen.warnings:
         logging.getLogger("edgekit").warning("%s", warning)

@@ -25,8 +25,8 @@ def named_model(name: Path | str | None) -> Path:
     return _active("model") if str(name) == ACTIVE else Path(name)
 
 
-def named_profile(name: str) -> str:
-    """The season that is meant: as it was named, or the path of the active profile.
+def named_profile(name: str | None) -> str | None:
+    """The season that is meant: as it was named, or the path of the active profile; None where nothing is named.
 
     Raises:
         SettingsError: none is active.
