@@ -17,6 +17,8 @@ usage: install.sh [options]
   --python PROGRAM   Python to use; default: the one that JetPack's TensorRT is bound to
   --no-engines       do not build TensorRT engines
   --no-service       do not enable or start the service
+  --no-system        no units, udev rules and log settings either: for containers
+  --jetpack 6|7      where /etc/nv_tegra_release does not tell: for containers
   --camera NAME=serial:X | NAME=port:X
                      give a USB camera the name /dev/edgekit/NAME; may be given again (udevadm info tells ID_PATH)
   --root FOLDER      install below FOLDER, for images and tests: no users, no services
@@ -25,7 +27,7 @@ usage: install.sh [options]
 EOF
 }
 
-root="" dry_run=0 online=0 python="" engines=1 service=1 uninstall=0 purge=0
+root="" dry_run=0 online=0 python="" engines=1 service=1 system=1 jetpack="" uninstall=0 purge=0
 cameras=()
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -44,6 +46,8 @@ read_options() {
             --online) online=1 ;;
             --no-engines) engines=0 ;;
             --no-service) service=0 ;;
+            --no-system) system=0 service=0 ;;
+            --jetpack) jetpack=${2:?--jetpack needs 6 or 7}; shift ;;
             --uninstall) uninstall=1 ;;
             --purge) purge=1 ;;
             --python) python=${2:?--python needs a program}; shift ;;
@@ -69,8 +73,18 @@ check_rights() {
 }
 
 check_jetpack() { # sets l4t and jetpack; both are empty on other machines
-    l4t="" jetpack=""
+    l4t=""
     local file=$root/etc/nv_tegra_release
+    case $jetpack in
+        "") ;;
+        6) l4t=36 ;;
+        7) l4t=38 ;;
+        *) die "--jetpack $jetpack: edgekit runs on JetPack 6 and 7" ;;
+    esac
+    if [ -n "$l4t" ]; then
+        say "machine: JetPack $jetpack, as told"
+        return
+    fi
     if [ ! -r "$file" ]; then
         say "machine: no Jetson ($(uname -m)); models will run on ONNX Runtime"
         return
@@ -140,7 +154,7 @@ make_user() {
 }
 
 make_folders() {
-    change install -d -m 0755 "$prefix/releases" "$etc" "$units" "$rules"
+    change install -d -m 0755 "$prefix/releases" "$etc"
     if on_this_machine; then
         change install -d -m 0750 -o edgekit -g edgekit "$state" "$state/runs" "$state/store"
     else
@@ -233,14 +247,16 @@ install_site() { # never over a file that is there
 }
 
 install_system_files() {
+    change install -d "$root/usr/local/bin"
+    change ln -sfn /opt/edgekit/current/bin/edgekit "$root/usr/local/bin/edgekit"
+    if [ "$system" = 0 ]; then return 0; fi
+    change install -d -m 0755 "$units" "$rules"
     change install -m 0644 "$here"/systemd/edgekit.service "$here"/systemd/edgekit-sync.service \
         "$here"/systemd/edgekit-sync.timer "$units/"
     change install -m 0644 "$here/udev/70-edgekit-cameras.rules" "$rules/"
     if [ ${#cameras[@]} -gt 0 ]; then write_camera_names; fi
     change install -D -m 0644 "$here/log/journald-edgekit.conf" "$root/etc/systemd/journald.conf.d/edgekit.conf"
     change install -D -m 0644 "$here/log/logrotate-edgekit" "$root/etc/logrotate.d/edgekit"
-    change install -d "$root/usr/local/bin"
-    change ln -sfn /opt/edgekit/current/bin/edgekit "$root/usr/local/bin/edgekit"
 }
 
 write_camera_names() {
@@ -265,7 +281,7 @@ switch_release() { # one rename: there is no moment without a release
 }
 
 start_service() {
-    on_this_machine || return 0
+    if ! on_this_machine || [ "$system" = 0 ]; then return 0; fi
     change udevadm control --reload
     change udevadm trigger --subsystem-match=video4linux
     change systemctl daemon-reload
@@ -276,7 +292,7 @@ start_service() {
 }
 
 take_off() {
-    if on_this_machine; then
+    if on_this_machine && command -v systemctl >/dev/null; then
         change systemctl disable --now edgekit.service edgekit-sync.timer || true
     fi
     change rm -f "$units"/edgekit.service "$units"/edgekit-sync.service "$units"/edgekit-sync.timer \
@@ -289,7 +305,7 @@ take_off() {
     else
         say "kept: $etc and $state"
     fi
-    if on_this_machine; then change systemctl daemon-reload; fi
+    if on_this_machine && command -v systemctl >/dev/null; then change systemctl daemon-reload; fi
 }
 
 main() {
