@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
+from edgekit.calibration import DriftStatus
 from edgekit.contracts import TileResult
 from edgekit.runtime.counting import Counting
 from edgekit.runtime.job import Job
@@ -160,9 +161,17 @@ class Book:
         def durable() -> None:
             row.counted = True
             self._board.fruit_counted(counts[0])
+            if (status := self.drift) is not None:
+                self._board.drift(status.sentence(), drifted=status.drifted, rank_shift=status.rank_shift)
             _log.info("row %s %s: %d fruit", row.name, row.label, counts[0])
 
         self._writer.do(change, durable=durable)
+
+    @property
+    def drift(self) -> DriftStatus | None:
+        """What the confidences of the rows that were counted since the start say of the season's."""
+        monitor = None if self._counting is None else self._counting.drift
+        return None if monitor is None else monitor.status()
 
     def _close(self, row: LiveRow) -> None:
         with self._lock:

@@ -135,7 +135,9 @@ class LiveRun:
                 return False
             write_results(self._folder, recorder.reader)
             clock, seconds = self._around.clock, time.monotonic() - self._started_s
-            summary = summarise(recorder.reader, Timing(seconds, clock.spent_ms(), peak_rss_mb()))
+            drift = None if (status := self._book.drift) is None else status.as_json()
+            timing = Timing(seconds, clock.spent_ms(), peak_rss_mb())
+            summary = summarise(recorder.reader, timing, drift=drift)
             write_atomic(self._folder.summary, to_json(summary))
             recorder.finish(self._run_id)
         finally:

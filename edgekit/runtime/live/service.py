@@ -39,6 +39,8 @@ from edgekit.runtime.watch.snapshot import ModelStatus
 from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
 from edgekit.store import RunFolder
 
+FRAMES_HELD = 8
+"""Frames that wait in a camera's reader when its thread gets no processor for a moment: half a second at 15 Hz."""
 _log = logging.getLogger(__name__)
 
 
@@ -167,7 +169,7 @@ class Service:
         )  # fmt: skip
 
     def _open(self, camera: ReadyCamera) -> FrameSource:
-        return open_camera(camera.description, settings=self._site.patience)
+        return open_camera(camera.description, settings=self._site.patience, held=FRAMES_HELD)
 
     def _settings(self, camera: ReadyCamera) -> RunSettings:
         """A camera that always travels one way need not find out."""

@@ -19,8 +19,13 @@ _APART = 'exec 3>&1 1>&2; exec "$@"'
 """Pixels go through handle 3: nvarguscamerasrc and others print to standard output whatever they please."""
 
 
-def open_camera(camera: CameraDescription, *, settings: LiveSettings | None = None) -> LiveSource:
+def open_camera(camera: CameraDescription, *, settings: LiveSettings | None = None, held: int = 1) -> LiveSource:
     """The source for a camera; it is started when its frames are asked for.
+
+    Args:
+        camera: its description.
+        settings: patience.
+        held: frames that may wait for a reader that is late; 1: the newest alone.
 
     Raises:
         MissingDependencyError: GStreamer's tools are not installed.
@@ -28,7 +33,7 @@ def open_camera(camera: CameraDescription, *, settings: LiveSettings | None = No
     command, framing = _command(camera)
 
     def start() -> Feed:
-        return Feed(command, framing)
+        return Feed(command, framing, held=held)
 
     name = camera.pipeline if camera.kind == "gstreamer" else f"{camera.kind} {camera.address}"
     return LiveSource(name, start, settings=settings, turn=turning(camera), asked=_asked(camera))

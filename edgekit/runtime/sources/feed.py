@@ -1,4 +1,4 @@
-"""A process that gives frames, read by a thread that keeps the newest one."""
+"""A process that gives frames, read by a thread that keeps the newest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import IO, NamedTuple, cast
 
@@ -36,9 +37,11 @@ class Feed:
     Args:
         command: the process.
         framing: how its frames come.
+        held: frames that may wait to be taken; 1: the newest alone. A reader that keeps pace and only stops for a moment
+            loses none with a few.
     """
 
-    def __init__(self, command: Sequence[str], framing: Framing) -> None:
+    def __init__(self, command: Sequence[str], framing: Framing, *, held: int = 1) -> None:
         self._framing = framing
         self._process = subprocess.Popen(
             list(command),
@@ -50,7 +53,7 @@ class Feed:
         )
         self._words = b""
         self._changed = threading.Condition()
-        self._newest: Newest | None = None
+        self._frames: deque[Newest] = deque(maxlen=held)
         self._ended = False
         self._stopping = threading.Lock()
         self._last_words: tuple[int | None, str] | None = None
@@ -61,17 +64,16 @@ class Feed:
             thread.start()
 
     def take(self, timeout_s: float) -> Newest | None:
-        """The newest frame that was not taken yet; None where none came in time or the process ended."""
+        """The next frame that is held; None where none came in time or the process ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._newest is not None or self._ended, timeout_s)
-            newest, self._newest = self._newest, None
-            return newest
+            self._changed.wait_for(lambda: self._frames or self._ended, timeout_s)
+            return self._frames.popleft() if self._frames else None
 
     @property
     def ended(self) -> bool:
         """True once the process gives no more frames and the last was taken."""
         with self._changed:
-            return self._ended and self._newest is None
+            return self._ended and not self._frames
 
     def stop(self) -> tuple[int | None, str]:
         """End process and thread; return the exit status (None where it had to be killed) and the last words.
@@ -105,7 +107,7 @@ class Feed:
             with contextlib.suppress(FramingError, OSError, ValueError):
                 while (arrival := self._framing.read(pipe)) is not None:
                     with self._changed:
-                        self._newest = Newest(arrival.image, number, time.monotonic(), arrival.device_time_s)
+                        self._frames.append(Newest(arrival.image, number, time.monotonic(), arrival.device_time_s))
                         self._changed.notify()
                     number += 1
         finally:
