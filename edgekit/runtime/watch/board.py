@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgekit.runtime.watch.health import health_of
 from edgekit.runtime.watch.snapshot import (
@@ -212,6 +212,14 @@ class StatusBoard:
         """The model, its backend and its season, or a new verdict on the season."""
         with self._lock:
             self._model = status
+
+    def drift(self, verdict: str, *, drifted: bool, rank_shift: float | None) -> None:
+        """What the test says of the confidences so far; a drift is a problem until the profile is another."""
+        with self._lock:
+            if self._model is not None:
+                self._model = replace(self._model, drift=verdict, drifted=drifted, rank_shift=rank_shift)
+            if drifted:
+                self._problems["drift"] = Problem("degraded", verdict)
 
     def gap(self, gap: Gap) -> None:
         """What the last start found of the time before it."""

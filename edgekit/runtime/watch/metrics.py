@@ -55,6 +55,9 @@ def _run(now: Snapshot) -> Iterable[Metric]:
     yield CounterMetricFamily("edgekit_rows_closed", "Rows that were closed", value=now.rows_done)
     yield _gauge("edgekit_backlog_tiles", "Tiles that wait to be segmented", now.backlog_tiles)
     yield _gauge("edgekit_lag_seconds", "Age of the oldest tile that waits", now.lag_s)
+    drifted, shift = (now.model.drifted, now.model.rank_shift) if now.model else (None, None)
+    yield _gauge("edgekit_confidences_drifted", "1 where the confidences no longer are the season's", drifted)
+    yield _gauge("edgekit_confidence_rank_shift", "Mean rank of the confidences less the season's", shift)
 
 
 def _cameras(cameras: Sequence[CameraStatus]) -> Iterable[Metric]:

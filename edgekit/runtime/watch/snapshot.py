@@ -97,6 +97,10 @@ class ModelStatus:
     season: str | None = None
     drift: str | None = None
     """Verdict on whether the season's profile still fits; None where it was not judged."""
+    drifted: bool | None = None
+    """The same for machines."""
+    rank_shift: float | None = None
+    """Mean rank of the run's confidences in the season's, less the season's own: below 0 they have fallen."""
 
 
 @dataclass(frozen=True)

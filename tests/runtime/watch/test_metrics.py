@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from edgekit.errors import SettingsError
-from edgekit.runtime.watch import DeviceStatus
+from edgekit.runtime.watch import DeviceStatus, ModelStatus
 from edgekit.runtime.watch.http_server import MOST_CLIENTS, MetricsServer, serve_metrics
 from edgekit.runtime.watch.metrics import metrics_text
 from edgekit.runtime.watch.settings import MetricsSettings
@@ -66,7 +66,13 @@ def busy_board():
 
 
 def test_every_figure_is_there() -> None:
-    found = samples(metrics_text(busy_board().snapshot))
+    board = busy_board()
+    board.model(ModelStatus("yolo11", "cpu", "cpu", season="may"))
+    assert not any("confidence" in key[0] for key in samples(metrics_text(board.snapshot)))  # not judged: no sample
+    board.drift("confidences have drifted", drifted=True, rank_shift=-0.2)
+    found = samples(metrics_text(board.snapshot))
+    assert found["edgekit_confidences_drifted",] == 1
+    assert found["edgekit_confidence_rank_shift",] == -0.2
     left, right = (("camera", "cam-l"), ("side", "left")), (("camera", "cam-r"), ("side", "right"))
     assert found[("edgekit_frames_total", *left)] == 3
     assert found[("edgekit_frames_dropped_total", *left)] == 3
