@@ -50,7 +50,7 @@ def rerun(
     engine = SegmenterSettings(provider=provider, threads=threads, backend=backend)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
         wanted = ThresholdRequest(
-            threshold, season and named_profile(season), allow_mismatch, profile_folder(profiles), begun_plan(out)
+            threshold, named_profile(season), allow_mismatch, profile_folder(profiles), begun_plan(out)
         )
         chosen = resolve_threshold(wanted, models[0].info)
         for warning in chosen.warnings:

@@ -23,6 +23,10 @@ class BuiltRow:
     side: str | None = None
     remarks: tuple[str, ...] = ()
     """What a person should know of its panorama: frames that were left out, bridged stretches."""
+    px_per_metre: float | None = None
+    """Scale that was measured in this row."""
+    bridged: tuple[tuple[int, int], ...] = ()
+    """Stretches whose movement was predicted: first column and the one after the last."""
 
 
 @dataclass(frozen=True)

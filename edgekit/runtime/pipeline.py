@@ -186,10 +186,13 @@ class Pipeline:
                 self.note("remark", remark, source_id=source.id)
 
     def _shape(self, row: RowPass) -> PanoramaShape:
-        """What the panorama of a row is like; of one that was taken over, its own index knows the segments."""
+        """What the panorama of a row is like; of one that was taken over, what the earlier run knew of it."""
         if not self._built:
             return row.shape
-        return replace(row.shape, segments=len(read_index(self._folder.segments(row.source.number)).files))
+        number = row.source.number
+        known = self._built[number]
+        segments = len(read_index(self._folder.segments(number)).files)
+        return replace(row.shape, segments=segments, px_per_metre=known.px_per_metre, bridged=known.bridged)
 
     def _open_rows(self) -> list[RowPass]:
         """The rows whose tiles are not all stored; those that were cut completely only lack their fruit."""

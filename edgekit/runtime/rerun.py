@@ -48,7 +48,7 @@ def stored_panoramas(run: Path) -> StoredPanoramas:
             reason = _why_not(source, segments)
             if reason is None:
                 sources.append(SourcePlan(source.path, "panorama", fingerprint(segments)))
-                rows.append(BuiltRow(segments, source.row, source.side, remarks.get(source.id, ())))
+                rows.append(_built(source, segments, remarks.get(source.id, ())))
             else:
                 left_out.append(f"{source.path}: {reason}")
     finally:
@@ -102,6 +102,17 @@ def _unlike(names: list[str]) -> list[str]:
     return [f"{name} ({again + 1})" if again else name for name, again in zip(names, before, strict=True)]
 
 
+def _built(source: StoredSource, segments: Path, remarks: tuple[str, ...]) -> BuiltRow:
+    return BuiltRow(
+        segments,
+        source.row,
+        source.side,
+        remarks,
+        px_per_metre=source.px_per_metre,
+        bridged=source.bridged,
+    )
+
+
 def _why_not(source: StoredSource, segments: Path) -> str | None:
     if not source.pictures:
         return "its pictures were not kept, for want of space"
@@ -122,7 +133,16 @@ def _remarks(reader: RunReader) -> dict[int, tuple[str, ...]]:
 def _settings(flat: dict[str, Any]) -> RunSettings:
     """Settings from what `RunSettings.flat` has written."""
     nested: dict[str, Any] = {}
-    for key, value in flat.items():
+    for key, value in _without_none(flat).items():
         table, _, name = key.rpartition(".")
         (nested.setdefault(table, {}) if table else nested)[name] = value
     return settings_from(nested, RunSettings)
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    """What is not set is left out, as in a file that a person writes."""
+    return {
+        key: _without_none(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value is not None
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -76,6 +77,25 @@ def test_names_and_sides_of_live_rows_are_kept(first, tmp_path):
     reader = RunReader.open(RunFolder(tmp_path / "second").database)
     assert [(source.row, source.side) for source in reader.sources()] == [("12", "left")]
     reader.close()
+
+
+def test_what_was_measured_in_a_row_is_kept(first, tmp_path):
+    with sqlite3.connect(RunFolder(first).database) as connection:
+        connection.execute("UPDATE sources SET px_per_metre = 200.0, bridged = '[[10, 50]]'")
+    connection.close()
+    now = rerun(first, tmp_path / "second")
+    reader = RunReader.open(RunFolder(tmp_path / "second").database)
+    (source,) = reader.sources()
+    reader.close()
+    assert (source.px_per_metre, source.bridged) == (200.0, ((10, 50),))
+    assert now["fruit_per_metre"] != summary_of(first)["fruit_per_metre"]
+
+
+def test_settings_come_back_as_they_were():
+    from edgekit.runtime.rerun import _settings
+
+    for each in (settings(), settings(segments=EXACT, px_per_metre=350.0)):
+        assert _settings(json.loads(json.dumps(each.flat()))) == each
 
 
 def test_another_threshold_moves_the_count_and_the_comparison_shows_it(first, tmp_path):
