@@ -11,8 +11,8 @@ from edgekit.cli.group import BareGroup
 
 if TYPE_CHECKING:
     from edgekit.runtime.mosaic.settings import Travel
-    from edgekit.runtime.panorama.folder import PanoramaJob
     from edgekit.runtime.panorama.report import PanoramaSummary
+    from edgekit.runtime.settings import RunSettings
 
 
 class _PanoramaGroup(BareGroup):
@@ -31,7 +31,9 @@ app = typer.Typer(
 
 @app.command(epilog="Example: edgekit panorama build row12.mp4 --out row12")
 def build(
-    source: Annotated[Path, typer.Argument(help="A video, or a folder of frames.")],
+    source: Annotated[
+        Path, typer.Argument(help="A video, a folder of frames, or a camera (TOML): then Ctrl-C ends the row.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the panorama: new, or of a build that was cut.")],
     config: Annotated[
         Path | None, typer.Option(help="Settings (TOML) as for `edgekit run`; panorama and segments are used.")
@@ -44,6 +46,15 @@ def build(
         typer.Option(help="Rows where the fruit hangs: top and bottom, shares of the height."),
     ] = None,
     kind: Annotated[str | None, typer.Option(help="Segments as png (exact) or jpg. Default: as configured.")] = None,
+    camera: Annotated[
+        Path | None,
+        typer.Option(help="Description (TOML) of the camera that recorded it."),
+    ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(help="Encoder: CSV (time_s, position_mm or ticks); for a camera a serial port."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="End a camera's row after so long.")] = None,
     preview: Annotated[Path | None, typer.Option(help="Write a small picture of the panorama as well (PNG).")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print panorama.json.")] = False,
@@ -51,14 +62,20 @@ def build(
     """Build the panorama of one row into a folder: segments, offsets.csv, panorama.json, quality.html."""
     from dataclasses import asdict
 
+    from edgekit.cli.by_hand import ended_by_hand
     from edgekit.cli.ui import print_json, progress
     from edgekit.runtime.panorama.export import write_preview
-    from edgekit.runtime.panorama.folder import build_panorama
-    from edgekit.runtime.sources import open_source
+    from edgekit.runtime.panorama.folder import PanoramaJob, build_panorama
+    from edgekit.runtime.row_view import open_row, open_view
 
-    job = _job(config, travel=travel, band=band, kind=kind)
-    with progress(quiet=quiet) as report:
-        summary = build_panorama(open_source(source), out, job, progress=report)
+    settings = _settings(config, travel=travel, band=band, kind=kind)
+    settings = settings.seen_by(camera=camera, encoder=encoder)
+    job = PanoramaJob(
+        settings.panorama, settings.segments.width_px, settings.segments.kind, px_per_metre=settings.px_per_metre
+    )
+    frames, view = open_row(source, settings), open_view(source, settings)
+    with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
+        summary = build_panorama(frames, out, job, progress=report, view=view)
     if preview is not None:
         write_preview(out, preview)
     if as_json:
@@ -85,11 +102,12 @@ def export(
     typer.echo(f"wrote {target}")
 
 
-def _job(config: Path | None, *, travel: str | None, band: tuple[float, float] | None, kind: str | None) -> PanoramaJob:
-    """The configured job with what the command line says otherwise."""
+def _settings(
+    config: Path | None, *, travel: str | None, band: tuple[float, float] | None, kind: str | None
+) -> RunSettings:
+    """The configured settings with what the command line says otherwise."""
     from dataclasses import replace
 
-    from edgekit.runtime.panorama.folder import PanoramaJob
     from edgekit.runtime.settings import RunSettings
     from edgekit.settings_file import read_settings
 
@@ -100,7 +118,7 @@ def _job(config: Path | None, *, travel: str | None, band: tuple[float, float] |
     if band is not None:
         panorama = replace(panorama, band=band)
     segments = settings.segments if kind is None else replace(settings.segments, kind=kind)
-    return PanoramaJob(panorama, segments.width_px, segments.kind, settings.px_per_metre)
+    return replace(settings, panorama=panorama, segments=segments)
 
 
 def _tell(summary: PanoramaSummary, out: Path) -> None:

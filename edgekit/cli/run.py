@@ -41,6 +41,16 @@ def run(
     panorama: Annotated[
         bool, typer.Option("--panorama", help="Sources are finished panoramas: pictures, or folders of segments.")
     ] = False,
+    markers: Annotated[
+        bool, typer.Option("--markers", help="Sources are long recordings: printed markers open and close their rows.")
+    ] = False,
+    camera: Annotated[
+        Path | None,
+        typer.Option(help="Description (TOML) of the camera that recorded the rows."),
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Encoder: CSV (time_s, and position_mm or ticks), or a folder with one a row.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings (TOML), see `edgekit init`: runtime/run.toml.")] = None,
     print_config: Annotated[bool, typer.Option("--print-config", help="Print the effective settings and end.")] = False,
     backend: Annotated[
@@ -73,8 +83,9 @@ def run(
         run_site(site)
         return
     from edgekit.cli.report import print_summary
+    from edgekit.cli.rows_by_markers import rows_by_markers
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
-    from edgekit.cli.ui import print_json, progress
+    from edgekit.cli.ui import print_json, progress, warn
     from edgekit.runtime.installed.named import named_model, named_profile
     from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
@@ -82,23 +93,22 @@ def run(
     from edgekit.runtime.row_source import panorama_doubts, plan_sources
     from edgekit.segment import SegmenterSettings
 
-    settings = _settings(config)
+    settings = _settings(config).seen_by(camera=camera, encoder=encoder)
     if print_config:
         _print_config(settings)
         return
     if not sources or out is None:
         raise typer.BadParameter("name the rows and the folder: edgekit run row12.mp4 --out runs/row12")
+    if markers:
+        sources, settings = rows_by_markers(sources, settings, quiet=quiet)
     plans = plan_sources(sources, panorama=panorama)
-    for doubt in panorama_doubts(sources) if panorama else ():
-        typer.echo(f"warning: {doubt}", err=True)
+    warn(panorama_doubts(sources) if panorama else ())
     path = named_model(model)
-    season = None if season is None else named_profile(season)
     engine = SegmenterSettings(provider=provider, threads=threads, allow_cpu_fallback=allow_cpu, backend=backend)
     with opened_models(path, engine) as models, progress(quiet=quiet) as report:
-        wanted = ThresholdRequest(threshold, season, allow_mismatch, profile_folder(profiles), begun_plan(out))
-        chosen = resolve_threshold(wanted, models[0].info)
-        for warning in chosen.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+        seasons = named_profile(season), allow_mismatch, profile_folder(profiles)
+        chosen = resolve_threshold(ThresholdRequest(threshold, *seasons, begun_plan(out)), models[0].info)
+        warn(chosen.warnings)
         settings = settings.with_tile_size(models[0].info.tile_size_px)
         job = Job(plans, path.name, settings, chosen.value, chosen.origin, chosen.season)
         summary = run_job(job, out, models, progress=report)

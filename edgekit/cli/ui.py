@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,12 @@ def write_or_print_json(data: Any, target: Path | None) -> None:
         print_json(data)
     else:
         write_atomic(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False).encode())
+
+
+def warn(lines: Iterable[str]) -> None:
+    """What a person should know, a line each, on standard error."""
+    for line in lines:
+        typer.echo(f"warning: {line}", err=True)
 
 
 @contextmanager

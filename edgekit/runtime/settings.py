@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from edgekit.errors import SettingsError
@@ -67,6 +68,13 @@ class RunSettings:
             SettingsError: the overlap does not fit such tiles.
         """
         return replace(self, tiles=replace(self.tiles, size_px=size_px))
+
+    def seen_by(self, *, camera: Path | None, encoder: Path | None) -> RunSettings:
+        """The same settings with another camera or encoder, where one is named."""
+        settings = self if camera is None else replace(self, camera=str(camera))
+        if encoder is None:
+            return settings
+        return replace(settings, encoder=replace(self.encoder, file=str(encoder)))
 
     def nested(self) -> dict[str, Any]:
         """Plain types for TOML: a table for each group; what is not set is left out."""

@@ -8,10 +8,11 @@ from pathlib import Path
 from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, Frame, FrameSource, Progress
 from edgekit.errors import RunFinishedError, RunFolderError, SourceError
-from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.panorama.report import OFFSETS_NAME, PAGE_NAME, SUMMARY_NAME, Built, PanoramaSummary, RowReport
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentWriter
+from edgekit.runtime.row_view import RowMosaic, RowView
+from edgekit.runtime.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,18 @@ class PanoramaJob:
     """Scale; None where nobody measured it."""
 
 
-def build_panorama(source: FrameSource, out: Path, job: PanoramaJob, *, progress: Progress) -> PanoramaSummary:
+def build_panorama(
+    source: FrameSource, out: Path, job: PanoramaJob, *, progress: Progress, view: RowView | None = None
+) -> PanoramaSummary:
     """Build a panorama into a folder. A folder whose build was cut is built again, with the same bytes.
+
+    Args:
+        source: the frames of one row.
+        out: the folder.
+        job: what to build.
+        progress: told how far the work is.
+        view: camera and encoder, and the settings in place of the job's; closed at the end. None: straight pictures
+            alone.
 
     Raises:
         RunFinishedError: the folder holds a finished panorama.
@@ -36,19 +47,23 @@ def build_panorama(source: FrameSource, out: Path, job: PanoramaJob, *, progress
         StorageError: the disk is full, read-only or failing.
     """
     _check(out)
-    build = _Build(out, job)
-    for number, frame in enumerate(source, 1):
-        build.take(frame)
-        progress("frames", number, source.length)
-    return build.finish(source)
+    view = view or RowView(RunSettings(panorama=job.settings, px_per_metre=job.px_per_metre))
+    build = _Build(out, job, view.mosaic())
+    try:
+        for number, frame in enumerate(source, 1):
+            build.take(frame)
+            progress("frames", number, source.length)
+        return build.finish(source)
+    finally:
+        view.close()
 
 
 class _Build:
     """A panorama on its way into a folder."""
 
-    def __init__(self, out: Path, job: PanoramaJob) -> None:
-        self._out, self._job = out, job
-        self._mosaic, self._report = StripMosaic(job.settings), RowReport()
+    def __init__(self, out: Path, job: PanoramaJob, row: RowMosaic) -> None:
+        self._out, self._job, self._row = out, job, row
+        self._mosaic, self._report = row.strips, RowReport()
         self._writer = SegmentWriter(out, width_px=job.segment_px, kind=job.kind)
 
     def take(self, frame: Frame) -> None:
@@ -69,8 +84,8 @@ class _Build:
             segments=len(index.files),
             direction=index.direction,
             origin_px=self._mosaic.origin_px,
-            px_per_metre=self._job.px_per_metre,
-            faults=source.faults,
+            px_per_metre=self._row.px_per_metre or self._job.px_per_metre,
+            faults=(*source.faults, *self._row.remarks),
             overlap_residual_grey=self._mosaic.overlap_residual_grey,
         )
         return self._report.write(self._out, built, write_atomic)
