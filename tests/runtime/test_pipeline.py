@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from pycocotools.coco import COCO
@@ -148,3 +149,35 @@ def test_a_panorama_of_segments_is_a_source(scene, tmp_path):
     segments = RunFolder(tmp_path / "first").segments(0)
     summary = run(tmp_path / "second", segments)
     assert summary["fruit"] == len(DISCS)
+
+
+@pytest.mark.parametrize("step_px", [20, -20])
+def test_a_bridged_stretch_is_marked_and_left_out_of_fruit_per_metre(tmp_path, step_px):
+    """A sheet covers the row for two widths of a frame; one fruit hangs before it."""
+    scene = strip((1700, 200), [(x, 100, 8) for x in (90, 200, 310, 1400, 1500)])
+    scene[:, 500:1100] = 120
+    cv2.circle(scene, (800, 100), 8, (230, 0, 255), -1)
+    frames = write_frames(tmp_path / "frames", scene, step_px=step_px, width_px=300)
+    summary = run(tmp_path / "out", frames, panorama=False, run_settings=settings(px_per_metre=100.0))
+    (row,) = summary["rows"]
+    assert (row["fruit"], row["bridged_fruit"]) == (6, 1)
+    assert 200 < row["bridged_px"] < 600
+    assert row["length_m"] == pytest.approx((row["panorama"]["width_px"] - row["bridged_px"]) / 100)
+    assert row["fruit_per_metre"] == pytest.approx(5 / row["length_m"])
+    assert any("bridged" in remark for remark in row["remarks"])
+    told = json.loads((RunFolder(tmp_path / "out").segments(0) / "panorama.json").read_text())
+    ((start_px, stop_px),) = told["bridged"]
+    assert stop_px - start_px == row["bridged_px"]
+    assert 500 < start_px < 800 < stop_px < 1100
+    page = (RunFolder(tmp_path / "out").segments(0) / "quality.html").read_text()
+    assert f"{start_px} to {stop_px} px" in page
+
+
+def test_a_run_tells_what_became_of_every_frame(tmp_path):
+    frames = write_frames(tmp_path / "frames", strip((900, 200), DISCS), step_px=-20, width_px=300)
+    summary = run(tmp_path / "out", frames, panorama=False)
+    lines = (RunFolder(tmp_path / "out").segments(0) / "offsets.csv").read_text().splitlines()
+    assert len(lines) == 1 + summary["frames"]
+    first, last = (float(lines[number].split(",")[2]) for number in (1, -1))
+    assert first == summary["panorama"]["width_px"] - 300
+    assert last == pytest.approx(0, abs=1)
