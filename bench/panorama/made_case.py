@@ -40,6 +40,7 @@ class Result:
         self.size_wh = size_wh
         self.camera = SlidingCamera(strip, case.motion, size_wh=size_wh, look=case.look, layers=case.layers(strip))
         self.strip = strip
+        self._clean = case.name == "clean"
         mosaic = StripMosaic(MosaicSettings())
         columns: list[Columns] = []
         self.records: list[FrameRecord] = []
@@ -55,7 +56,7 @@ class Result:
         self.image = np.concatenate([part.image for part in columns][:: mosaic.direction], axis=1)
 
     def figures(self) -> dict[str, object]:
-        """Errors of the positions in per cent of the length and in pixels, PSNR, and what became of the frames."""
+        """Errors of the positions, PSNR where the row is clean, and what became of the frames."""
         used = [record for record in self.records if record.x_px is not None]
         shown = self.camera.path.shows[[record.frame for record in used]]
         true_x, true_y = self.camera.path.x_px[shown], self.camera.path.y_px[shown]
@@ -65,7 +66,7 @@ class Result:
         stretches = [[number for number, _ in part] for own, part in groupby(enumerate(sure), lambda p: p[1]) if own]
         length = float(np.ptp(true_x))
         windows = [error[i : i + WINDOW].std() for i in range(0, max(len(error) - WINDOW, 1), WINDOW // 4)]
-        measured, true = self._psnr(x_px[sure], true_x[sure])
+        measured, true = self._psnr(x_px[sure], true_x[sure]) if self._clean else (None, None)
         return {
             "length_px": round(length), "end_percent": round(100 * abs(float(error[-1])) / length, 4),
             "largest_percent": round(100 * float(np.abs(error[sure]).max()) / length, 4),

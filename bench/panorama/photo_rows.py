@@ -5,9 +5,10 @@
 
 Each case is kept as DIR/<case>.json and not run again. For each: the position error at the end and the largest one
 among measured frames, in per cent of the length; the largest error within one stretch between bridged ones
-(`rest_percent`); the largest standard deviation of the error over any 100 frames; the vertical error; PSNR of the
-panorama against the strip, read at the measured and at the true positions. A fault passes if every measured position
-lies within 0.5 % of the length, or if what went astray is bridged, marked, and the rest is right.
+(`rest_percent`); the largest standard deviation of the error over any 100 frames; the vertical error; where the row
+is clean, PSNR of the panorama against the strip, read at the measured and at the true positions. A fault passes if
+every measured position lies within 0.5 % of the length, or if what went astray is bridged, marked, and the rest is
+right.
 """
 
 import argparse
@@ -41,7 +42,8 @@ def table(folder: Path) -> dict[str, dict[str, object]]:
         keys = ("end_percent", "largest_percent", "rest_percent", "rms100_px", "vertical_px")
         numbers = " ".join(f"{row[key]:7.3f}" for key in keys)
         good = "" if passes(name, row) else "  MISSED"
-        print(f"{name:22} {numbers} {row['psnr_measured_db']:6.1f} {row['psnr_true_db']:6.1f} {row['statuses']}{good}")
+        psnr = " ".join(f"{row[key] or float('nan'):6.1f}" for key in ("psnr_measured_db", "psnr_true_db"))
+        print(f"{name:22} {numbers} {psnr} {row['statuses']}{good}")
     print(f"{sum(passes(name, row) for name, row in found.items())} of {len(found)} cases pass")
     return found
 
