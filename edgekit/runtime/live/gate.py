@@ -6,10 +6,13 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from edgekit.contracts import Frame
 from edgekit.runtime.live.site import OpenedBy, RowSettings
+
+if TYPE_CHECKING:
+    from edgekit.runtime.markers.row_marks import RowMarks
 
 FRAMES_WAITING = 32
 """Frames that may wait for the panorama: two seconds at 15 Hz, 90 MB at 1280 x 720. A slow write or a moment without
@@ -34,14 +37,6 @@ class Closing(NamedTuple):
     why: str
 
 
-class MarkerReader(Protocol):
-    """Looks for markers in the frames of one camera."""
-
-    def look(self, frame: Frame) -> Opening | Closing | None:
-        """What a marker in this frame asks for; None where there is none, or it was heeded already."""
-        ...
-
-
 class Gate:
     """Takes the frames of one camera, and hands them to the row that is open.
 
@@ -59,7 +54,7 @@ class Gate:
         settings: RowSettings,
         stop: threading.Event,
         *,
-        markers: MarkerReader | None = None,
+        markers: RowMarks | None = None,
         idle: Callable[[], None],
     ) -> None:
         self._settings = settings
@@ -149,9 +144,9 @@ class Gate:
 
     def _look(self, frame: Frame) -> None:
         if self._markers is not None:
-            wanted = self._markers.look(frame)
-            if wanted is not None:
-                self._heed(wanted)
+            event = self._markers.look(frame)
+            if event is not None:
+                self._heed(Opening(event.row, "marker") if event.kind == "open" else Closing("marker"))
 
     def _heed(self, order: Opening | Closing) -> None:
         if isinstance(order, Opening):

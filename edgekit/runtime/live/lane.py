@@ -17,7 +17,7 @@ from edgekit.runtime.live.live_row import LiveRow
 from edgekit.runtime.live.patience import write_patiently
 from edgekit.runtime.panorama.left_open import GrowthNote, write_note
 from edgekit.runtime.row_panorama import RowPanorama
-from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.row_view import RowView
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.runtime.watch.board import StatusBoard
 
@@ -33,7 +33,7 @@ class Lane:
         camera: its name, and the label of its side.
         source: its frames.
         gate: when its rows begin and end.
-        settings: panorama and segments.
+        view: the camera's optics, with the settings of panorama and segments.
         board: where frames are counted.
         clock: where the time of the stages is added up.
     """
@@ -44,14 +44,15 @@ class Lane:
         source: FrameSource,
         gate: Gate,
         *,
-        settings: RunSettings,
+        view: RowView,
         board: StatusBoard,
         clock: StageClock,
     ) -> None:
         self.name, self.label = camera
         self.gate = gate
         self._source = source
-        self._settings = settings
+        self._view = view
+        self._settings = view.settings
         self._board = board
         self._clock = clock
         self._frame_s = time.monotonic()
@@ -100,7 +101,7 @@ class Lane:
         moved = opening.by != "movement"
         of_row = self.gate.frames(lambda: panorama.stood_s if moved else None)
         frames = RowFrames(self.name, of_row, lambda: self._board.placed(self.name))
-        columns = panorama.built(frames)
+        columns = panorama.built(frames, self._view)
         if not moved:
             found = self._first_movement(columns, frames)
             if found is None:
@@ -148,5 +149,7 @@ class Lane:
         write_note(row.folder, note, write=write_patiently)
 
     def _tell_length(self, panorama: RowPanorama) -> None:
-        if self._settings.px_per_metre:
-            self._board.row_counts(self.label, length_m=panorama.shape.size_wh[0] / self._settings.px_per_metre)
+        camera = self._view.camera
+        scale = (camera.px_per_metre if camera else None) or self._settings.px_per_metre
+        if scale:
+            self._board.row_counts(self.label, length_m=panorama.shape.size_wh[0] / scale)

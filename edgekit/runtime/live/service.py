@@ -6,9 +6,9 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edgekit.contracts import FrameSource, Segmenter
 from edgekit.errors import RunDamagedError, RunFolderError
@@ -28,7 +28,7 @@ from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.run import LiveRun, Surroundings
 from edgekit.runtime.live.runs import day_of, is_of_day, make_folder, next_folder, unfinished
 from edgekit.runtime.live.site import ReadyCamera, Site
-from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.row_view import view_of_camera
 from edgekit.runtime.sources import open_camera
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.runtime.watch.board import StatusBoard
@@ -38,6 +38,9 @@ from edgekit.runtime.watch.notify import Notifier
 from edgekit.runtime.watch.snapshot import ModelStatus
 from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
 from edgekit.store import RunFolder
+
+if TYPE_CHECKING:
+    from edgekit.runtime.markers.row_marks import RowMarks
 
 FRAMES_HELD = 8
 """Frames that wait in a camera's reader when its thread gets no processor for a moment: half a second at 15 Hz."""
@@ -161,22 +164,21 @@ class Service:
         def idle() -> None:
             self._board.placed(camera.name)
 
-        gate = Gate(self._site.rows, ending, idle=idle)
-        source = self._opened(camera)
-        settings = self._settings(camera)
+        gate = Gate(self._site.rows, ending, markers=self._markers(camera), idle=idle)
+        view = view_of_camera(camera.description, self._job.settings)
         return Lane(
-            (camera.name, camera.label), source, gate, settings=settings, board=self._board, clock=self._clock
+            (camera.name, camera.label), self._opened(camera), gate, view=view, board=self._board, clock=self._clock
         )  # fmt: skip
+
+    def _markers(self, camera: ReadyCamera) -> RowMarks | None:
+        if "marker" not in self._site.rows.opened_by:
+            return None
+        from edgekit.runtime.markers.row_marks import RowMarks  # brings OpenCV's detectors
+
+        return RowMarks(self._site.markers, side=camera.side)
 
     def _open(self, camera: ReadyCamera) -> FrameSource:
         return open_camera(camera.description, settings=self._site.patience, held=FRAMES_HELD)
-
-    def _settings(self, camera: ReadyCamera) -> RunSettings:
-        """A camera that always travels one way need not find out."""
-        settings = self._job.settings
-        if camera.description.travel == "auto":
-            return settings
-        return replace(settings, panorama=replace(settings.panorama, travel=camera.description.travel))
 
     def _tell_stage(self, name: str, seconds: float) -> None:
         if name != "capture":  # that is waiting for the next frame

@@ -9,6 +9,7 @@ from typing import Literal
 from edgekit.errors import SettingsError
 from edgekit.runtime.installed.named import ACTIVE
 from edgekit.runtime.live.space import SpaceSettings
+from edgekit.runtime.markers import MarkerSettings
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.retention.settings import RetentionSettings
 from edgekit.runtime.settings import RunSettings, SegmentSettings
@@ -113,6 +114,8 @@ class Site:
     control: Path | None = None
     """Socket for `edgekit row` and `edgekit status`; default: in the folder that the system gives, else in `out`."""
     rows: RowSettings = field(default_factory=RowSettings)
+    markers: MarkerSettings = field(default_factory=MarkerSettings)
+    """Which markers are looked for, where `rows.opened_by` names them."""
     space: SpaceSettings = field(default_factory=SpaceSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     """What `edgekit runs prune --site` deletes."""

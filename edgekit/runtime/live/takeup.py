@@ -94,7 +94,14 @@ def _waiting(
     )
     row.direction = index.direction
     size_wh = (index.width_px, index.height_px)
-    row.shape = PanoramaShape(source.frames, size_wh, len(index.files), direction=index.direction)
+    row.shape = PanoramaShape(
+        source.frames,
+        size_wh,
+        len(index.files),
+        direction=index.direction,
+        px_per_metre=source.px_per_metre,
+        bridged=source.bridged,
+    )
     return [(row, index)]
 
 
