@@ -89,7 +89,7 @@ def test_status_once_says_all_in_plain_words(night: Night) -> None:
     for words in (
         "night 3, up for ", " s: FAULT", "cam-l left ok", "cam-r right lost", "left 12",
         "31 4.2 m", "right between rows",
-        "31 fruit, 0 rows closed", "7 tiles wait, the oldest for 6",
+        "31 fruit, 0 rows closed", "7 tiles wait, the oldest for ",
         "gpu-thermal 52 C, 8.1 W, mode 15W, 12.0 GB free",
         "model: fruit.onnx on cpu (no GPU here), counts from 0.41, season autumn", "season: it fits",
         "last start: the power was cut, 5 min without counting", "mean ms a pass: infer 250.0",

@@ -204,18 +204,19 @@ def test_bytes_that_trickle_do_not_extend_the_time(tmp_path: Path) -> None:
                 with suppress(TimeoutError):
                     if b"no whole line" in client.recv(4096):
                         break
-        assert 0.4 < time.monotonic() - begun_s < 2
+        assert 0.4 < time.monotonic() - begun_s < 4.5
 
 
 def test_silent_clients_do_not_shut_the_others_out_for_long(tmp_path: Path) -> None:
-    with ControlServer(run_socket(tmp_path), echo, line_within_s=0.5) as server:
+    with ControlServer(run_socket(tmp_path), echo, line_within_s=1.5) as server:
         silent = [socket.socket(socket.AF_UNIX) for _ in range(MOST_CLIENTS)]
         for client in silent:
             client.connect(str(server.path))
-        time.sleep(0.2)
         assert "busy" in ask(server.path, StatusQuery()).message
-        time.sleep(0.6)
-        assert ask(server.path, StatusQuery()).ok
+        until_s = time.monotonic() + 20
+        while not ask(server.path, StatusQuery()).ok:
+            assert time.monotonic() < until_s
+            time.sleep(0.1)
         for client in silent:
             client.close()
 

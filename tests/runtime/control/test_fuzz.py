@@ -39,7 +39,7 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(LINES)
 def test_a_line_is_a_command_or_is_refused(line) -> None:
     refusal, command = "", None

@@ -71,7 +71,7 @@ def read(path: Path) -> Site | None:
 
 
 @settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(table(Site) | st.builds(lambda words, more: {**words, **more}, table(Site), st.just(USABLE)) | WITH_METRICS)
 def test_near_site_files(tmp_path: Path, repository: Path, words) -> None:
@@ -87,7 +87,7 @@ def test_near_site_files(tmp_path: Path, repository: Path, words) -> None:
         assert is_loopback(metrics.address) or metrics.token is not None or metrics.token_file is not None
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @example(b"a = " + b"[" * 100_000)
 @example(b"a" + b".a" * 2_000 + b" = 1")
