@@ -26,6 +26,11 @@ def print_summary(summary: Summary, out: Path) -> None:
         f"  {frames}panorama {size['width_px']} x {size['height_px']} px, {summary['tiles']} tiles,"
         f" {summary['seconds']:.1f} s, {summary['peak_rss_mb']:.0f} MB"
     )
+    from edgekit.segment.providers import AS_REQUESTED
+
+    provider = summary["model"]["provider"]
+    if provider["reason"] != AS_REQUESTED:
+        typer.echo(f"  {summary['model']['file']} on {provider['effective']}: {provider['reason']}")
     typer.echo(f"  pictures, tables and database: {out}")
     if summary["drift"] is not None and not any(
         "drifted" in text for row in summary["rows"] for text in row["remarks"]

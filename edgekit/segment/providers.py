@@ -30,6 +30,9 @@ PROVIDERS = MappingProxyType(
 )
 """Short name -> ONNX Runtime's name."""
 
+AS_REQUESTED = "as requested"
+"""Reason of a choice that nobody needs to be told of."""
+
 Options = dict[str, str]
 
 
@@ -105,7 +108,7 @@ def effective_choice(
     wanted, effective = full_name(settings.provider), session_providers[0]
     also = "" if remark is None else f"; {remark}"
     if wanted == effective:
-        return Choice(wanted, effective, f"as requested{also}")
+        return Choice(wanted, effective, f"{AS_REQUESTED}{also}")
     if settings.allow_cpu_fallback and effective == CPU:
         return Choice(wanted, effective, f"{wanted} is not available here, the CPU was allowed instead{also}")
     raise ProviderError(
