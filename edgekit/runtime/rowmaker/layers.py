@@ -35,10 +35,10 @@ class DepthLayer:
         """The frame with this layer."""
         x_px, y_px = origin_xy
         size_wh = (image.shape[1], image.shape[0])
-        texture = _repeated(self._image, (x_px * self._speed, y_px), size_wh).astype(np.float32)
+        texture = _repeated(self._image, (x_px * self._speed, y_px), size_wh)
         holes_px = x_px * (self._speed if self._speed > 1 else 1.0)
-        cover = _repeated(self._opacity, (holes_px, y_px), size_wh)[:, :, None]
-        return np.asarray(np.rint(image * (1 - cover) + texture * cover), np.uint8)
+        cover = _repeated(self._opacity, (holes_px, y_px), size_wh)
+        return np.asarray(cv2.blendLinear(image, texture, 1 - cover, cover), np.uint8)
 
 
 class Posts:

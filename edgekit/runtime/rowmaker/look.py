@@ -52,14 +52,20 @@ class Lens:
         gain = self.gain(number)
         if self._transmission is None and gain == 1.0 and self._noise is None:
             return image
-        if self._transmission is None:
-            light = cv2.multiply(image, (gain, gain, gain, gain), dtype=cv2.CV_32F)
-        else:
+        if self._transmission is not None:
             light = cv2.multiply(image, self._transmission, scale=gain, dtype=cv2.CV_32F)
-        if self._noise is not None:
-            y, x = np.random.default_rng((self._look.seed, number)).integers(_NOISE_ROOM_PX, size=2)
-            light = cv2.add(light, self._noise[y : y + image.shape[0], x : x + image.shape[1]])
-        return np.asarray(np.clip(np.rint(light), 0, 255), np.uint8)
+            seen = cv2.addWeighted(light, 1.0, self._noise_of(number, light), 1.0, 0.0, dtype=cv2.CV_8U)
+        elif self._noise is not None:
+            seen = cv2.addWeighted(image, gain, self._noise_of(number, image), 1.0, 0.0, dtype=cv2.CV_8U)
+        else:
+            seen = cv2.convertScaleAbs(image, alpha=gain)
+        return np.asarray(seen, np.uint8)
+
+    def _noise_of(self, number: int, like: Image | FloatArray) -> FloatArray:
+        if self._noise is None:
+            return np.zeros(like.shape, np.float32)
+        y, x = np.random.default_rng((self._look.seed, number)).integers(_NOISE_ROOM_PX, size=2)
+        return self._noise[y : y + like.shape[0], x : x + like.shape[1]]
 
 
 def _noise(look: Look, size_wh: tuple[int, int]) -> FloatArray:
