@@ -11,7 +11,7 @@ import numpy.typing as npt
 from edgekit.contracts import FloatArray, Frame, Image
 from edgekit.errors import SourceError
 
-_SMALL_WIDTH_PX = 64
+_SMALL_WIDTH_PX = 128
 _SMOOTH_PX = 2.0
 """Of the small picture: dust on the board goes, the fall-off stays."""
 _DARK, _BRIGHT = 30.0, 245.0

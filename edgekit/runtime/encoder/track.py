@@ -15,7 +15,8 @@ _GAP_S = 1.0
 """Between two readings further apart than this nothing is said: where an encoder only speaks when it moves, a straight
 line between them would spread a movement over the stop before it."""
 _COLUMNS = "time_s, and position_mm or ticks"
-_JUNK_SHARE = 0.1
+_JUNK_LINES, _JUNK_SHARE = 5, 0.1
+"""A file with more lines that are no readings is another file."""
 
 
 class Odometer(Protocol):
@@ -95,7 +96,7 @@ def read_track(path: Path, *, ticks_per_metre: float | None = None, offset_s: fl
             continue
         times_s.append(time_s + offset_s)
         positions_mm.append(position * mm)
-    if len(times_s) < 2 or junk > _JUNK_SHARE * (len(times_s) + junk) + 1:
+    if len(times_s) < 2 or junk > max(_JUNK_LINES, _JUNK_SHARE * len(times_s)):
         raise SourceError(f"{path} holds {len(times_s)} usable readings and {junk} others", mend=f"give {_COLUMNS}")
     faults = (f"{junk} lines of the encoder's file {path.name} are no readings in the order of time",) if junk else ()
     return Track(times_s, positions_mm, faults)
