@@ -42,17 +42,22 @@ download_wheels() {
     local platforms=()
     for minor in $(seq 17 35); do platforms+=(--platform "manylinux_2_${minor}_aarch64"); done
     "$python" -m pip wheel --quiet --no-deps --wheel-dir "$wheels" "$repository"
+    if [ -e "$wheels/.complete" ]; then return; fi
     "$python" -m pip download --quiet --only-binary=:all: --dest "$wheels" --find-links "$wheels" \
         --python-version "$python_version" --platform manylinux2014_aarch64 "${platforms[@]}" \
         "edgekit[sync]" pytest hypothesis onnx matplotlib statsmodels
+    touch "$wheels/.complete"
 }
 
-inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CI=1 "$@"; }
+inside() { # a processor like an Orin's: the emulator's own choice has SVE and SME, which it emulates very slowly
+    chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CI=1 \
+        QEMU_CPU="${QEMU_CPU:-cortex-a76}" "$@"
+}
 
 install_inside() {
     rm -rf "$root/opt/edgekit" && mkdir -p "$root/opt/edgekit"
     (cd "$repository" && git ls-files -z | tar --null --files-from=- --create) | tar --extract --directory "$root/opt/edgekit"
-    inside python3 -m venv /opt/venv
+    [ -e "$root/opt/venv/bin/python" ] || inside python3 -m venv /opt/venv
     inside /opt/venv/bin/python -m pip install --quiet --no-index --find-links /opt/wheels --force-reinstall --no-deps edgekit
     inside /opt/venv/bin/python -m pip install --quiet --no-index --find-links /opt/wheels \
         "edgekit[sync]" pytest hypothesis onnx matplotlib statsmodels
