@@ -50,14 +50,12 @@ def noisy(image: Image, count: int, seed: int) -> Iterable[Image]:
 def make_side(row: Image, out: Path, seconds: float, pause_s: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     count = round(seconds * RATE_HZ)
-    ends = []
-    for name, speed in (("there", SPEED_PX), ("back", -SPEED_PX)):
-        motion = Motion(frames=count, speed_px=speed, jerk=0.05, jitter_px=0.5, seed=len(name))
-        camera = SlidingCamera(row, motion, size_wh=SIZE_WH)
-        encode((frame.image for frame in camera), out / f"{name}.mkv")
-        ends.append(camera.picture(count - 1))
-    for number, picture in enumerate(ends):
-        encode(noisy(picture, round(pause_s * RATE_HZ), number), out / f"pause{number}.mkv")
+    motion = Motion(frames=count, speed_px=SPEED_PX, jerk=0.05, jitter_px=0.5, seed=1)
+    camera = SlidingCamera(row, motion, size_wh=SIZE_WH)
+    encode((camera.picture(number) for number in range(count)), out / "there.mkv")
+    encode((camera.picture(number) for number in reversed(range(count))), out / "back.mkv")
+    for number, end in enumerate((count - 1, 0)):
+        encode(noisy(camera.picture(end), round(pause_s * RATE_HZ), number), out / f"pause{number}.mkv")
     listing = out / "cycle.txt"
     listing.write_text("".join(f"file '{name}.mkv'\n" for name in ("there", "pause0", "back", "pause1")))
     join = ["ffmpeg", "-v", "error", "-y", "-f", "concat", "-safe", "0", "-i", str(listing), "-c", "copy"]

@@ -139,7 +139,8 @@ def stand_back(nice: int) -> None:
     """Let other threads of this process go first; on Linux each thread has a priority of its own."""
     if nice and hasattr(os, "setpriority"):
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 
 class _End(Enum):

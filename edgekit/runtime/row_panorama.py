@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from edgekit.atomic import write_atomic
 from edgekit.contracts import Columns, FrameSource
 from edgekit.errors import SourceError
+from edgekit.runtime.movement import Movement
 from edgekit.runtime.panorama.report import Built, RowReport
 from edgekit.runtime.panorama.segments import SegmentIndex, SegmentWriter
-from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.row_source import panorama_columns
 from edgekit.runtime.row_view import RowView
 from edgekit.runtime.settings import RunSettings
@@ -52,9 +52,7 @@ class RowPanorama:
         self._origin_px = 0
         self._overlap_residual_grey: float | None = None
         self._fates: Counter[str] = Counter()
-        self._standing_from_s: float | None = None
-        self.stood_s = 0.0
-        """For how long the trolley has stood still, by the times of the frames."""
+        self.movement = Movement()
         self._segments = 0
         self._px_per_metre: float | None = None
         self.faults: tuple[str, ...] = ()
@@ -189,15 +187,5 @@ class RowPanorama:
         for record in mosaic.drain_records():
             self._fates[record.status] += 1
             self._report.note(record)
-            self._watch_standing(record)
+            self.movement.see(record, mosaic.direction)
         return columns
-
-    def _watch_standing(self, record: FrameRecord) -> None:
-        """A frame that could not be used tells nothing of the movement."""
-        if record.status == "dropped":
-            return
-        if record.status != "stopped":
-            self._standing_from_s, self.stood_s = None, 0.0
-            return
-        self._standing_from_s = record.time_s if self._standing_from_s is None else self._standing_from_s
-        self.stood_s = record.time_s - self._standing_from_s

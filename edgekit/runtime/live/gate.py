@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from edgekit.contracts import Frame
 from edgekit.runtime.live.site import OpenedBy, RowSettings
+from edgekit.runtime.movement import Movement
 
 if TYPE_CHECKING:
     from edgekit.runtime.markers.row_marks import RowMarks
@@ -108,11 +109,11 @@ class Gate:
                     self._idle()
         return None
 
-    def frames(self, stood_s: Callable[[], float | None]) -> Iterator[Frame]:
+    def frames(self, movement: Callable[[], Movement | None]) -> Iterator[Frame]:
         """The frames of the row that begins, until it ends.
 
         Args:
-            stood_s: for how long the trolley has stood still in this row; None: the row has not begun to move.
+            movement: what the trolley does in this row; None: it has not begun to move.
         """
         while self._opening is None and self._closing is None:
             frame = self._next_frame()
@@ -125,8 +126,16 @@ class Gate:
                 self._held = frame if self._opening is not None else None
                 return
             yield frame
-            if "movement" in self._settings.opened_by and (stood_s() or 0.0) >= self._settings.stop_s:
-                self._closing = f"the trolley stood still for {self._settings.stop_s:g} s"
+            if "movement" in self._settings.opened_by:
+                self._closing = self._ended_by(movement(), frame.image.shape[1])
+
+    def _ended_by(self, movement: Movement | None, width_px: int) -> str | None:
+        """Why the movement ends the row; None where it does not. One frame width back is a ride back, no swaying."""
+        if movement is None:
+            return None
+        if movement.stood_s >= self._settings.stop_s:
+            return f"the trolley stood still for {self._settings.stop_s:g} s"
+        return "the trolley rides back" if movement.back_px > width_px else None
 
     def _next_frame(self) -> Frame | None:
         if self._held is not None:

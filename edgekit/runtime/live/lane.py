@@ -99,7 +99,7 @@ class Lane:
         """One row: its frames become panorama columns, and segments on the disk, which wait for the model."""
         panorama = RowPanorama(self._settings, self._clock, write=write_patiently)
         moved = opening.by != "movement"
-        of_row = self.gate.frames(lambda: panorama.stood_s if moved else None)
+        of_row = self.gate.frames(lambda: panorama.movement if moved else None)
         frames = RowFrames(self.name, of_row, lambda: self._board.placed(self.name))
         columns = panorama.built(frames, self._view)
         if not moved:

@@ -57,7 +57,7 @@ class RowSettings:
     """command: `edgekit row start 12 --side left`; marker: a printed marker in front of the camera; movement: the
     trolley begins to move. Several may be named."""
     stop_s: float = 10.0
-    """movement: a row ends when the trolley has stood still for so long."""
+    """movement: a row ends when the trolley has stood still for so long, or rides back by the width of a frame."""
 
     def __post_init__(self) -> None:
         if not self.opened_by:

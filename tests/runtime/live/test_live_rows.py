@@ -61,6 +61,17 @@ def test_movement_opens_rows_and_a_stop_ends_them(tmp_path):
     assert [(name, row.fruit) for name, row in rows_found.items()] == [("001 left", 60), ("002 left", 60)]
 
 
+def test_a_trolley_that_turns_without_a_stop_begins_a_new_row(tmp_path):
+    cameras = {"left": PacedCamera(rate_hz=40)}
+    rows = RowSettings(opened_by=("movement",), stop_s=5.0)
+    with Ride(site(tmp_path / "runs", ("left",), rows=rows), cameras) as ride:
+        cameras["left"].show([*window_frames(scene()), *window_frames(scene(), step_px=-25)])
+        ride.until(lambda: cameras["left"].done)
+    first, second = stored(tmp_path / "runs").rows.values()
+    assert first.width_px == 1500
+    assert 1000 < second.width_px < 1400  # what had passed before the turn was sure belongs to the first
+
+
 def test_a_new_row_ends_the_one_before_and_what_waits_at_the_end_is_done_at_the_next_start(tmp_path):
     cameras = {"left": PacedCamera()}
     with Ride(site(tmp_path / "runs", ("left",)), cameras, [MagentaSegmenter(pause_s=0.05)]) as ride:
