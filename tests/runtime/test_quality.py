@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import cv2
 import numpy as np
+import pytest
 from made_rows import SIZE_WH, made_strip
 
+from edgekit.atomic import write_atomic
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.panorama.quality import Quality, QualityWatch
+from edgekit.runtime.panorama.quality_page import quality_page
+from edgekit.runtime.panorama.report import Built, RowReport
+from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera
 
 STRIP = made_strip(2400)
@@ -56,3 +65,48 @@ def test_a_jump_of_the_exposure_is_told_with_its_frame() -> None:
     ((frame, ratio),) = quality.exposure_steps
     assert frame == 25
     assert abs(ratio - 0.5) < 0.05
+
+
+def report(frames: int, folder: Path) -> dict[str, Any]:
+    """What is told of a row of so many frames, by a source with an awkward name."""
+    told, mosaic = RowReport(), StripMosaic(MosaicSettings())
+    width_px = 0
+    columns = []
+    for frame in SlidingCamera(STRIP, Motion(frames=frames, speed_px=-7.5), size_wh=SIZE_WH):
+        told.see(frame)
+        columns += mosaic.add(frame)
+    columns += mosaic.finish()
+    for record in mosaic.drain_records():
+        told.note(record)
+    for part in columns:
+        told.take(part)
+        width_px += part.image.shape[1]
+    built = Built(
+        "row <12> & more", (width_px, SIZE_WH[1]), 1, mosaic.direction, mosaic.origin_px, 250.0, ("one frame left out",)
+    )  # fmt: skip
+    told.write(folder, built, write_atomic)
+    written: dict[str, Any] = json.loads((folder / "panorama.json").read_text())
+    return written
+
+
+@pytest.mark.parametrize("frames", [1, 2, 60])
+def test_the_report_of_a_row_of_any_length(frames: int, tmp_path: Path) -> None:
+    told = report(frames, tmp_path)
+    page = (tmp_path / "quality.html").read_text()
+    assert "row &lt;12&gt; &amp; more" in page
+    assert "one frame left out" in page
+    assert page.count("<svg") == (0 if frames == 1 else 3)
+    assert told["length_m"] == told["width_px"] / 250
+    assert len((tmp_path / "offsets.csv").read_text().splitlines()) == 1 + frames
+    if frames == 60:
+        assert told["speed_m_s"] == pytest.approx(7.5 * 30 / 250, rel=0.01)
+
+
+def test_every_frame_is_drawn_in_the_colour_of_its_fate(tmp_path: Path) -> None:
+    fates = ("placed", "bridged", "stopped", "reversed", "dropped", "placed")
+    records = [
+        FrameRecord(n, n / 30, None if f == "dropped" else 5.0 * n, 0.0, 1.0, f, None) for n, f in enumerate(fates)
+    ]
+    report(2, tmp_path)
+    page = quality_page(json.loads((tmp_path / "panorama.json").read_text()), records).decode()
+    assert page.count("<rect") == 3 * 4

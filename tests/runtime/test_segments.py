@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
+import tifffile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekit.contracts import Columns
 from edgekit.errors import RunDamagedError, SettingsError
 from edgekit.runtime.orientation import rising, settled_x_px
+from edgekit.runtime.panorama.export import export_panorama, write_preview
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader, SegmentWriter
 
 
@@ -125,3 +128,22 @@ def test_an_overview_is_the_panorama_at_a_smaller_size(tmp_path: Path, direction
     assert seen.shape == (64 // shrink, 413 // shrink, 3)
     wanted = ramp[: seen.shape[1] * shrink].reshape(-1, shrink).mean(axis=1)
     assert np.abs(seen[seen.shape[0] // 2, :, 0] - wanted).max() < 4 + shrink
+
+
+def test_a_panorama_beyond_what_jpeg_holds_is_given_out_whole(tmp_path: Path) -> None:
+    """Wider than JPEG (65,500 px), remap (32,767) and WebP (16,383) can."""
+    ramp = (np.arange(70_000) // 300).astype(np.uint8)
+    panorama = np.repeat(np.repeat(ramp[None, :, None], 16, axis=0), 3, axis=2)
+    writer = SegmentWriter(tmp_path / "row", kind="png")
+    writer.add(Columns(panorama, 0))
+    writer.finish()
+    export_panorama(tmp_path / "row", tmp_path / "row.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "row.tif"), panorama)
+    export_panorama(tmp_path / "row", tmp_path / "row.dzi")
+    last = cv2.imread(str(tmp_path / "row_files" / "17" / f"{70_000 // 256}_0.jpg"))
+    assert last.shape == (16, 70_000 % 256, 3)
+    assert abs(int(last[8, -1, 0]) - int(ramp[-1])) < 4
+    write_preview(tmp_path / "row", tmp_path / "row.png")
+    small = cv2.imread(str(tmp_path / "row.png"))
+    assert small.shape == (1, 4000, 3)
+    assert np.abs(small[0, :, 0].astype(int) - ramp[:: 70_000 // 4000][:4000]).max() < 12
