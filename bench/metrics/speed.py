@@ -192,7 +192,7 @@ def report(figures: dict[str, Any]) -> str:
         f"everything (box and mask AP, F1 and AJI sweeps, R): {ours}\n"
         f"pycocotools' mask AP alone: {theirs} ({figures['ratio_cpu']:.2f} times as long, {spread}; "
         f"by wall time {figures['ratio_wall']:.2f})\n"
-        f"F1 and AJI at 95 thresholds: one pass {sweep}, a loop {loop}, {figures['sweep_ratio_cpu']:.0f} times as long\n"
+        f"F1, AJI at 95 thresholds: one pass {sweep}, a loop {loop}, {figures['sweep_ratio_cpu']:.0f} times as much\n"
         f"the same AP: {'yes' if figures['same_ap'] else 'NO'}"
     )
 

@@ -43,6 +43,10 @@ def advise(models: Sequence[Json]) -> Advice:
         return Advice(fastest["name"], (*reasons, f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)",
                                         "accuracy was not measured: give --data and --images"))  # fmt: skip
     best = max(scored, key=lambda model: _f1(model) or 0.0)
+    if not _f1(best):
+        return Advice(
+            None, (*reasons, "nothing that was labelled is found: do labels and model mean the same objects?")
+        )
     equals = [model for model in scored if model is best or not _told_apart(best, model)]
     chosen = min(equals, key=_tile_ms)
     return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored, len(models))))
@@ -52,7 +56,7 @@ def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[
     counts = chosen["accuracy"]["counts"]
     words = (
         f"it finds {counts['found']} of {counts['labels']} labelled fruit with {counts['false_alarms']} false alarms "
-        f"at confidence {counts['threshold']:.2f} (mask F1 {_f1(chosen):.3f})"
+        f"at confidence {counts['threshold']:.2f} ({_f1_text(chosen)})"
     )
     reasons = [words]
     if chosen is not best:
@@ -72,7 +76,7 @@ def _beside(chosen: Json, other: Json) -> str:
     counts = other["accuracy"]["counts"]
     found = f"{counts['found']} found, {counts['false_alarms']} false alarms"
     is_what = "is less accurate" if _told_apart(chosen, other) else "is not told apart, but not faster"
-    return f"{other['name']} {is_what}: {found}, mask F1 {_f1(other):.3f}{_interval_text(chosen, other)}"
+    return f"{other['name']} {is_what}: {found}, {_f1_text(other)}{_interval_text(chosen, other)}"
 
 
 def _told_apart(best: Json, other: Json) -> bool:
@@ -94,6 +98,11 @@ def _f1(model: Json) -> float | None:
         if value is not None:
             return float(value)
     return None
+
+
+def _f1_text(model: Json) -> str:
+    kind = "mask" if model["accuracy"].get("mask") else "box"
+    return f"{kind} F1 {_f1(model):.3f}"
 
 
 def _tile_ms(model: Json) -> float:

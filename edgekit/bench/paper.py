@@ -76,16 +76,14 @@ def table_1(models: Sequence[Json]) -> list[list[str]]:
         rows.append([model["name"], _data(accuracy), *cells, p_value])
     known = {(model.get("info") or {}).get("model") for model in models}
     rows += [
-        [f"{row.title} (paper)", "paprika, 512 px tiles", *["-"] * (len(TABLE_1) + 1)]
-        for name, row in PAPER.items()
-        if name in known
+        [f"{row.title} (paper)", "paprika", *["-"] * (len(TABLE_1) + 1)] for name, row in PAPER.items() if name in known
     ]
     return rows
 
 
 def _data(accuracy: Json) -> str:
     data = accuracy.get("data")
-    return f"{data['pictures']} pictures, {data['labels']} labels" if data else "-"
+    return f"{data['pictures']} pictures" if data else "-"
 
 
 def _figure(figure: Json | None) -> str:

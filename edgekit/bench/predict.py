@@ -32,6 +32,22 @@ def read_picture(path: Path) -> Image:
     return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
 
 
+def require_pictures(labels: LabelSet, images: Path) -> None:
+    """Pass where every labelled picture is there: better told before an hour of work than after.
+
+    Raises:
+        LabelsError: no picture is labelled, or some are not there.
+    """
+    if not labels.pictures:
+        raise LabelsError(f"{labels.source or 'the labels'}: no picture is named", mend="give labels of some pictures")
+    missing = [picture.name for picture in labels.pictures if not (images / picture.name).is_file()]
+    if missing:
+        what = (
+            f"{len(missing)} of {len(labels.pictures)} labelled pictures are not in {images}, the first is {missing[0]}"
+        )
+        raise LabelsError(what, mend="give the folder with --images")
+
+
 def predict_pictures(
     segmenter: Segmenter, labels: LabelSet, images: Path, *, progress: Progress
 ) -> tuple[list[Instances], int, list[str]]:

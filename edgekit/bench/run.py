@@ -12,9 +12,9 @@ from typing import Any
 from edgekit.bench.accuracy.objects import Predictions, Truth, predictions_from_instances, truth_from_labels
 from edgekit.bench.accuracy_section import accuracy_section, labels_section
 from edgekit.bench.cost import Json, latency_and_device, model_section, pipeline_section, roofline_section
-from edgekit.bench.predict import predict_pictures, sample_tiles
+from edgekit.bench.predict import predict_pictures, require_pictures, sample_tiles
 from edgekit.bench.settings import BenchSettings
-from edgekit.contracts import Progress, Segmenter
+from edgekit.contracts import ModelInfo, Progress, Segmenter
 from edgekit.device.choose import choose_probe
 from edgekit.environment import read_environment
 from edgekit.errors import EdgekitError, MeasurementError
@@ -60,6 +60,8 @@ def bench_models(
         ModelError, ContractError, ProviderError: a model that cannot be used.
         LabelsError: labels that do not fit the pictures or the model's classes.
     """
+    if data is not None and "accuracy" in settings.sections:
+        require_pictures(data.labels, data.images)
     runs = [bench_model(path, data, engine, settings, progress=progress) for path in models]
     return document([run.section for run in runs], None if data is None else labels_section(data.labels)), runs
 
@@ -78,12 +80,15 @@ def bench_model(
         }  # fmt: skip
         if "model" in settings.sections:
             section["model"] = model_section(path, segmenter)
+        truth = None  # before anything is measured: labels that do not fit are told at once
+        if data is not None and "accuracy" in settings.sections:
+            truth = _truth(segmenter.info, data)
         if {"latency", "device"} & set(settings.sections):
             progress(f"{path.stem}: latency", 0, None)
             macs = section.get("model", {}).get("macs")
             section |= _cost_sections(path, segmenter, (opened_ms, macs), settings)
-        if "accuracy" in settings.sections and data is not None:
-            return _with_accuracy(section, segmenter, data, settings, progress=progress)
+        if data is not None and truth is not None:
+            return _with_accuracy(section, segmenter, (truth, data), settings, progress=progress)
         return ModelRun(section)
     finally:
         segmenter.close()
@@ -145,15 +150,20 @@ def _pipeline(path: Path, segmenter: Segmenter, settings: BenchSettings) -> Json
         return {"reason": error.what}
 
 
-def _with_accuracy(
-    section: Json, segmenter: Segmenter, data: BenchData, settings: BenchSettings, *, progress: Progress
-) -> ModelRun:
-    info = segmenter.info
+def _truth(info: ModelInfo, data: BenchData) -> Truth:
     ignored = frozenset(data.ignore_classes)
     kept = data.labels.with_ignored_classes(data.ignore_classes)
     scored = dict.fromkeys(ignored, info.class_names[0]) | dict(data.class_map)
-    truth = truth_from_labels(kept, info.class_names, match_classes(kept, info.class_names, scored), any_class=ignored)
-    found, tiles, remarks = predict_pictures(segmenter, kept, data.images, progress=progress)
+    return truth_from_labels(kept, info.class_names, match_classes(kept, info.class_names, scored), any_class=ignored)
+
+
+def _with_accuracy(
+    section: Json, segmenter: Segmenter, judged_by: tuple[Truth, BenchData], settings: BenchSettings,
+    *, progress: Progress,
+) -> ModelRun:  # fmt: skip
+    info = segmenter.info
+    truth, data = judged_by
+    found, tiles, remarks = predict_pictures(segmenter, data.labels, data.images, progress=progress)
     predictions = predictions_from_instances(found)
     if info.score_floor > FULL_AP_FLOOR:
         remarks.append(

@@ -18,6 +18,9 @@ app = typer.Typer(
     epilog="Example: edgekit bench M.onnx --data instances.json --images images --report bench.html",
 )  # fmt: skip
 
+SHOWN_ODD = 5
+"""Odd annotations that are named on the terminal."""
+
 Labels = Annotated[Path | None, typer.Option("--data", help="Labels: COCO, LabelMe, CVAT, VIA, or a YOLO folder.")]
 Images = Annotated[Path | None, typer.Option(help="Folder of the pictures; default: images/ beside the labels.")]
 ClassMap = Annotated[
@@ -70,6 +73,7 @@ def run(
     from edgekit.bench.run import bench_models
     from edgekit.bench.settings import SECTIONS, BenchSettings
     from edgekit.cli.ui import progress
+    from edgekit.errors import SettingsError
     from edgekit.runtime.default_model import default_model_path
     from edgekit.segment import SegmenterSettings
 
@@ -81,6 +85,8 @@ def run(
         TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
         AccuracySettings(threshold=threshold),
     )
+    if data is None and "accuracy" in _listed(only):
+        raise SettingsError("accuracy needs labels", mend="give --data COCO.json --images FOLDER")
     labelled = _labelled((data, images, ignore_masks), class_map, ignore_classes)
     engine = SegmenterSettings(provider=backend, threads=threads)
     paths = choose_artifacts(models or [default_model_path()], batch)
@@ -198,6 +204,11 @@ def _deliver(
         for model in document["models"]:
             for remark in remarks(model):
                 typer.echo(f"  {model['name']}: {remark}")
+        odd = (document.get("labels") or {}).get("odd") or []
+        for item in odd[:SHOWN_ODD]:
+            typer.echo(f"  {item['action']}: annotation {item['annotation_id']}: {item['reason']}", err=True)
+        if len(odd) > SHOWN_ODD:
+            typer.echo(f"  {len(odd) - SHOWN_ODD} more odd annotations, all of them in the report", err=True)
         for path in filter(None, (out, report)):
             typer.echo(f"written: {path}")
 
