@@ -1,4 +1,4 @@
-"""The strip as the camera of a made row saw it, and the way from the panorama back to the strip."""
+"""The strip as the camera of a made row saw it, laid out like the panorama."""
 
 from dataclasses import replace
 
@@ -6,52 +6,58 @@ import numpy as np
 from faults import Case
 from made_case import Result
 
-from edgekit.contracts import Image, Instances
+from edgekit.contracts import Image
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.mosaic.track import DriftBound
 from edgekit.runtime.rowmaker.look import Lens
 
 
 def seen_strip(case: Case, result: Result) -> Image:
-    """The strip from the first frame to the last, with the layers that move with it.
+    """The strip with whole columns moved to where the panorama shows them, so that both are cut into the same tiles.
 
-    What no frame showed is black; a column has the gain and the vignetting of the frame that showed it in its middle.
+    Nothing is resampled: the panorama's positions are off by a few pixels over a row, so now and then a column is left
+    out or comes twice. Layers that move with the row lie over it; what no frame showed is black; a column has the gain
+    and the vignetting of the frame that showed it in its middle, and noise of the same strength.
     """
     camera, (width, height) = result.camera, result.size_wh
-    path, top = camera.path, round(camera.top_px)
-    start = round(float(path.x_px.min()))
-    stop = round(float(path.x_px.max())) + width
-    strip = result.strip[top : top + height, start:stop]
-    for layer in case.layers(result.strip):
-        strip = layer.laid_over(strip, (start, top))
-    order = np.argsort(path.x_px, kind="stable")
-    middles = path.x_px[order] - start + width / 2
-    shown_by = order[np.clip(np.searchsorted(middles, np.arange(stop - start)), 0, len(order) - 1)]
+    strip = result.strip
+    for layer in case.layers(strip):
+        strip = layer.laid_over(strip, (0.0, 0.0))
+    columns = np.arange(result.image.shape[1])
+    frames, left, drawn_y = _placed_frames(result)
+    right_px = camera.path.x_px[frames] - left
+    down_px = camera.path.y_px[frames] - drawn_y
+    x, y = (np.rint(np.interp(columns, left + width / 2, move)).astype(int) for move in (right_px, down_px))
+    shown_by = np.clip(np.searchsorted(left + width / 2, columns), 0, len(frames) - 1)
     rows = np.arange(height)[:, None]
-    seen = (rows >= path.y_px[shown_by]) & (rows < path.y_px[shown_by] + height)
-    dark = replace(case.look, exposure=(), noise=0.0, dirt=0)
-    light = Lens(dark, result.size_wh).see(np.full((height, width, 3), 255, np.uint8), 0)[:, width // 2, :1] / 255
-    lens = Lens(case.look, result.size_wh)
-    gain = np.array([lens.gain(int(number)) for number in range(len(path.x_px))], np.float32)[shown_by]
-    lit = strip * (light * gain).astype(np.float32)[:, :, None]
+    across = np.clip(columns + x, 0, strip.shape[1] - 1)
+    down = np.clip(rows + y + round(camera.top_px), 0, strip.shape[0] - 1)
+    seen = (rows >= drawn_y[shown_by]) & (rows < drawn_y[shown_by] + height)
+    lit = strip[down, across] * (_light(case, result)[:, None] * _gain(case, frames[shown_by], result))[:, :, None]
     if case.look.noise:
         lit += case.look.noise * np.random.default_rng(5).standard_normal(lit.shape, dtype=np.float32)
     return np.asarray(np.clip(np.rint(lit * seen[:, :, None]), 0, 255), np.uint8)
 
 
-def in_the_strip(found: Instances, result: Result) -> Instances:
-    """Fruit of the panorama, moved to where `seen_strip` shows them by what is known of their frames."""
-    path, height = result.camera.path, result.size_wh[1]
+def _placed_frames(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number of the picture, left edge and height in the panorama of the frames, from left to right."""
     used = [record for record in result.records if record.x_px is not None and record.status != "reversed"]
-    shown = path.shows[[record.frame for record in used]]
-    bound = DriftBound(MosaicSettings().drift_share * height)
+    bound = DriftBound(MosaicSettings().drift_share * result.size_wh[1])
+    drawn_y = np.array([bound.correct(record.y_px or 0.0) for record in used])
     left = np.array([record.x_px for record in used], np.float64) - result.origin_px
-    drawn = np.array([bound.correct(record.y_px or 0.0) for record in used])
-    right_px = path.x_px[shown] - path.x_px.min() - left
-    down_px = path.y_px[shown] - drawn
     order = np.argsort(left, kind="stable")
-    middles = found.boxes_xyxy[:, ::2].mean(axis=1) - result.size_wh[0] / 2
-    dx, dy = (np.rint(np.interp(middles, left[order], move[order])).astype(int) for move in (right_px, down_px))
-    moves = np.column_stack((dx, dy, dx, dy)).astype(np.float32)
-    masks = tuple(mask.shifted(int(x), int(y)) for mask, x, y in zip(found.masks, dx, dy, strict=True))
-    return Instances(found.boxes_xyxy + moves, found.scores, found.labels, masks)
+    frames = result.camera.path.shows[[record.frame for record in used]]
+    return frames[order], left[order], drawn_y[order]
+
+
+def _light(case: Case, result: Result) -> np.ndarray:
+    """Vignetting of the rows in the frame's middle, where strips are cut."""
+    width, height = result.size_wh
+    vignetting = replace(case.look, exposure=(), noise=0.0, dirt=0)
+    white = np.full((height, width, 3), 255, np.uint8)
+    return Lens(vignetting, result.size_wh).see(white, 0)[:, width // 2, 0].astype(np.float32) / 255
+
+
+def _gain(case: Case, frames: np.ndarray, result: Result) -> np.ndarray:
+    lens = Lens(case.look, result.size_wh)
+    return np.array([lens.gain(int(number)) for number in frames], np.float32)
