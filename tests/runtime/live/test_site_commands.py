@@ -27,8 +27,8 @@ from edgekit.runtime.watch import Snapshot
 
 EDGEKIT = [sys.executable, "-c", "from edgekit.cli.main import main; main()"]
 FRAME_WH = (640, 240)
-STEP_PX, RATE_HZ = 24, 15
-PATIENCE_S = 120.0
+STEP_PX, RATE_HZ = 8, 15
+PATIENCE_S = 240.0
 """The machine of the tests may be busy with others."""
 
 
@@ -140,9 +140,11 @@ def test_a_night_from_outside(trolley: Trolley) -> None:
     assert (second.returncode, second.stderr.count("\n")) == (40, 1), second.stderr
     assert "another edgekit runs here already" in second.stderr
 
+    edgekit = psutil.Process(trolley.process.pid)
     listening = {
         found.laddr[:2]
-        for found in psutil.Process(trolley.process.pid).net_connections("inet")
+        for process in (edgekit, *edgekit.children(recursive=True))
+        for found in process.net_connections("inet")
         if found.status == psutil.CONN_LISTEN
     }
     assert listening == {("127.0.0.1", trolley.port)}
@@ -151,7 +153,7 @@ def test_a_night_from_outside(trolley: Trolley) -> None:
 
     trolley.until(lambda: trolley.status().rows[0].frames > 60)
     assert trolley.edgekit("row", "stop", "--side", "left").returncode == 0
-    trolley.until(lambda: (now := trolley.status()).rows_done == 1 and now.backlog_tiles == 0 and now.tiles > 3)
+    trolley.until(lambda: (now := trolley.status()).rows_done == 1 and now.backlog_tiles == 0 and now.tiles > 1)
     now = json.loads(trolley.edgekit("status", "--json").stdout)
     assert now["device"]["free_bytes"] > 0
     assert {stage["name"] for stage in now["stages"]} >= {"tile", "infer", "store", "merge"}
