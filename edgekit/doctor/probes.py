@@ -15,8 +15,9 @@ from pathlib import Path
 
 from edgekit.environment import Environment, read_environment
 
-COMMAND_S = 60.0
-"""Longest wait for a program; importing a large package from a cold SD card takes tens of seconds."""
+COMMAND_S = 120.0
+"""Longest wait for a program; importing a large package from a cold SD card takes tens of seconds, and an import that
+merely waits must not pass for a broken one."""
 
 
 @dataclass(frozen=True)

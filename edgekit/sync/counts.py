@@ -55,7 +55,8 @@ def row_messages(run: Path, settings: MqttSettings, device: str) -> Iterator[Row
     for source, row in zip(sources, rows, strict=True):
         if row["fruit"] is None:
             continue
-        content = {"device": device, "run": name, "run_id": identity, "row": source.number, **row, **model}
+        place = {"row": source.number, "row_name": source.row, "side": source.side}  # the last two of a live row alone
+        content = {**row, **model, "device": device, "run": name, "run_id": identity, **place}
         fields = {"device": device, "run": name, "row": str(source.number)}
         topic = settings.topic.format(**{key: _NO_TOPIC.sub("_", value) for key, value in fields.items()})
         yield RowMessage(identity, source.number, topic, content)

@@ -120,6 +120,7 @@ class _Job:
             return there
         self.there.files.clear()  # whatever the record says, the target was emptied since
         self.there.complete = False
+        write_state(self._run, self._state)  # at once: pictures are deleted by this record
         first = manifest_of(self._name, identity, (), complete=False)
         self._patiently(lambda: self._target.write(place, first.to_json()), MANIFEST_NAME)
         return first

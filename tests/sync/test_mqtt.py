@@ -74,6 +74,24 @@ def test_a_count_is_sent_once_and_again_only_when_it_changes(tmp_path, broker):
     assert counts_of(heard)[0] == {("row12", 0): 4, ("row12", 1): 5}
 
 
+def test_a_live_row_tells_its_name_and_side_while_the_run_goes_on(tmp_path):
+    from edgekit.store import PanoramaShape, RunFolder, RunRecorder
+    from edgekit.store.records import LiveRowPlan
+
+    run = make_run(tmp_path / "runs" / "tonight", rows=(), finished=False)
+    recorder = RunRecorder(RunFolder(run).database)
+    for name, count in (("12", 7), ("13", None)):
+        source_id, _ = recorder.open_row(1, LiveRowPlan(name, "left", "command"))
+        if count is not None:
+            recorder.end_row(source_id, PanoramaShape(30, (4096, 720), 1, 1))
+            recorder.put_fruit(source_id, fruit(count))
+    recorder.commit()
+    (message,) = row_messages(run, NOBODY, "trolley1")
+    recorder.close()
+    told = json.loads(message.payload(1))
+    assert (told["row_name"], told["side"], told["fruit"], told["row"]) == ("12", "left", 7, 0)
+
+
 def test_without_a_broker_counts_wait_and_a_newer_one_takes_the_place_of_an_older(tmp_path):
     from edgekit.store import RunFolder, RunRecorder
 
