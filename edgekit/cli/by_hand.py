@@ -23,7 +23,6 @@ def ended_by_hand(source: FrameSource, seconds: float | None) -> Iterator[None]:
             raise typer.BadParameter("--seconds is for cameras: a recording has its own end")
         yield
         return
-    closing = threading.Timer(seconds or 0.0, source.close)
 
     def stop(*_: Any) -> None:
         """In a thread of its own: the signal may have come while the source is being closed."""
@@ -31,10 +30,9 @@ def ended_by_hand(source: FrameSource, seconds: float | None) -> Iterator[None]:
 
     former = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     if seconds is not None:
-        closing.start()
+        source.end_after(seconds)
     try:
         yield
     finally:
-        closing.cancel()
         for number, handler in former.items():
             signal.signal(number, handler)

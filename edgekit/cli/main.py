@@ -26,6 +26,7 @@ class Commands(LazyGroup):
         "count": ("edgekit.cli.count", "Count a finished run again at another threshold."),
         "rerun": ("edgekit.cli.rerun", "Segment a run's panoramas again with another model."),
         "panorama": ("edgekit.cli.panorama", "Build or give out the panorama of a row alone."),
+        "camera": ("edgekit.cli.camera", "Check a camera, calibrate its lens, print boards and markers."),
         "export": ("edgekit.cli.export", "Make an ONNX graph or a TensorRT engine."),
         "parity": ("edgekit.cli.parity", "Compare two artifacts of one model on real tiles."),
         "calibrate": ("edgekit.cli.calibrate", "Set the season's confidence threshold from labels."),

@@ -20,6 +20,23 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part)
 
 
+def picture_paths(folder: Path) -> list[Path]:
+    """The files of a folder with the name of a picture, in natural order; hidden ones are left out.
+
+    Raises:
+        SourceError: there is none, or no such folder.
+    """
+    if not folder.is_dir():
+        raise SourceError(f"{folder} is no folder", mend="give a folder with pictures")
+    names = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    pictures = (path for path in names if path.suffix.lower() in PICTURE_SUFFIXES)
+    paths = sorted(pictures, key=lambda path: (natural_key(path.name), path.name))
+    if not paths:
+        kinds = " ".join(sorted(PICTURE_SUFFIXES))
+        raise SourceError(f"no pictures in {folder}", mend=f"give a folder with pictures ({kinds}) or a video")
+    return paths
+
+
 class FolderSource:
     """Pictures of a folder as frames. EXIF orientation is applied, as viewers show the picture.
 
@@ -36,12 +53,7 @@ class FolderSource:
         self._folder = folder
         self._rate_hz = rate_hz
         self._log = FaultLog()
-        names = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        pictures = (path for path in names if path.suffix.lower() in PICTURE_SUFFIXES)
-        self._paths = sorted(pictures, key=lambda path: (natural_key(path.name), path.name))
-        if not self._paths:
-            kinds = " ".join(sorted(PICTURE_SUFFIXES))
-            raise SourceError(f"no pictures in {folder}", mend=f"give a folder with pictures ({kinds}) or a video")
+        self._paths = picture_paths(folder)
 
     @property
     def name(self) -> str:

@@ -83,6 +83,8 @@ class LiveSource:
         self._asked = asked or Asked()
         self._feed: Feed | None = None
         self._closed = False
+        self._limit_s: float | None = None
+        self._first_s: float | None = None
         self._seen = 0
         self._delivered = 0
         self._dropped = 0
@@ -136,7 +138,7 @@ class LiveSource:
                 before = self._delivered
                 reason = yield from self._run(feed)
                 status, words = feed.stop()
-                if self._closed or (reason is None and self._settings.may_end and status == 0):
+                if self._over or (reason is None and self._settings.may_end and status == 0):
                     return
                 if self._delivered > before:
                     pause_s, silent_since = self._settings.first_pause_s, time.monotonic()
@@ -149,18 +151,29 @@ class LiveSource:
         finally:
             self.close()
 
+    def end_after(self, seconds: float) -> None:
+        """Let the stream end so long after its first frame."""
+        self._limit_s = seconds
+
     def close(self) -> None:
         """End the process; calling it twice, or from another thread, does no harm."""
         self._closed = True
         if self._feed is not None:
             self._feed.stop()
 
+    @property
+    def _over(self) -> bool:
+        """Closed, or at the end that was set."""
+        if self._closed or self._limit_s is None or self._first_s is None:
+            return self._closed
+        return time.monotonic() - self._first_s >= self._limit_s
+
     def _run(self, feed: Feed) -> Generator[Frame, None, str | None]:
         """Frames of one process; returns why it is given up, None where it ended by itself."""
         last: Image | None = None
         pace, start = Pace(self._asked), self._seen
         fresh_s, patience_s = time.monotonic(), self._settings.start_s
-        while not self._closed:
+        while not self._over:
             newest = feed.take(_TICK_S)
             if newest is None:
                 if feed.ended:
@@ -199,6 +212,7 @@ class LiveSource:
         number = self._count(newest, start)
         self._delivered += 1
         self._last_s, self._trouble = newest.time_s, None
+        self._first_s = newest.time_s if self._first_s is None else self._first_s
         image = newest.image if self._turn is None else np.ascontiguousarray(self._turn(newest.image))
         return Frame(image, number, newest.time_s, device_time_s=newest.device_time_s)
 

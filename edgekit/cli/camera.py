@@ -1,0 +1,175 @@
+"""`edgekit camera`: look at a camera, calibrate its lens, even its light, print boards and markers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from edgekit.contracts import Image
+    from edgekit.runtime.camera.boards import Board
+    from edgekit.runtime.camera.check import CameraCheck
+
+app = typer.Typer(
+    help="Look at a camera, calibrate its lens, even its light, print boards and markers.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@app.command(epilog="Example: edgekit camera check runtime/cameras/usb.toml --picture now.png")
+def check(
+    camera: Annotated[Path, typer.Argument(metavar="CAMERA.toml", help="Description of the camera.")],
+    seconds: Annotated[float, typer.Option(min=0.5, help="For how long it is read.")] = 5.0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Where the last picture goes, upright (PNG); default: beside the description.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was measured as JSON.")] = False,
+) -> None:
+    """Open a camera for some seconds: rate, drops, sharpness, brightness; a picture of what it sees is kept."""
+    from dataclasses import asdict
+
+    from edgekit.cli.ui import print_json
+    from edgekit.runtime.camera.check import check_camera
+    from edgekit.runtime.camera.optics import optics_of
+    from edgekit.runtime.sources import LiveSettings, open_camera, read_camera
+
+    description = read_camera(camera)
+    optics = optics_of(description)
+    found, image = check_camera(open_camera(description, settings=LiveSettings(give_up_s=6.0)), seconds)
+    target = picture or camera.with_suffix(".png")
+    _write_picture(target, image)
+    if optics is not None:  # so that a calibration for pictures of another shape is told here, and not on the row
+        optics.read(image, (0.0, 0.0), found.size_wh)
+    if as_json:
+        print_json(asdict(found))
+        return
+    _tell(found)
+    typer.echo(f"wrote {target}")
+
+
+@app.command(epilog="Example: edgekit camera calibrate pictures --board charuco --squares 8 6 --out lens.toml")
+def calibrate(
+    pictures: Annotated[Path, typer.Argument(help="Folder of pictures of the board, as the camera check saves them.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the lens goes (TOML), for `lens` of a camera.")],
+    board: Annotated[str, typer.Option(help="charuco or chessboard.")] = "charuco",
+    squares: Annotated[tuple[int, int], typer.Option(help="Columns and rows of squares.")] = (8, 6),
+    coverage: Annotated[
+        Path | None, typer.Option(help="Picture of where corners were seen, with errors; default: beside --out.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
+) -> None:
+    """Find the distortion of a lens from a dozen or more pictures of a board, at many places and slants."""
+    from dataclasses import asdict
+
+    import tomli_w
+
+    from edgekit.atomic import write_atomic
+    from edgekit.cli.ui import print_json, progress, warn
+    from edgekit.runtime.camera.calibrate import calibrate as calibrated
+    from edgekit.runtime.sources.folder import picture_paths
+
+    with progress(quiet=quiet) as report:
+        found = calibrated(picture_paths(pictures), _board(board, squares), progress=report)
+    lens = asdict(found.lens)
+    write_atomic(out, tomli_w.dumps(lens).encode())
+    _write_picture(coverage or out.with_suffix(".png"), found.coverage)
+    if as_json:
+        print_json({"lens": lens, "covered": found.covered, "views": dict(found.errors_px), "left_out": found.left_out})
+    elif not quiet:
+        warn(f"{name} was left out: {why}" for name, why in found.left_out)
+        typer.echo(
+            f"{found.lens.rms_px:.3f} px rms over {found.lens.views} views, corners in"
+            f" {100 * found.covered:.0f} % of the picture; wrote {out} and {coverage or out.with_suffix('.png')}"
+        )
+
+
+@app.command("flat-field", epilog="Example: edgekit camera flat-field row12.mp4 --out white.png")
+def flat_field(
+    source: Annotated[Path, typer.Argument(help="A ride along a row: a video or a folder of frames.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG), for `flat_field` of a camera.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No result line.")] = False,
+) -> None:
+    """Estimate the fall-off of light towards the corners from a ride, where no white board is at hand."""
+    from edgekit.runtime.camera.flat_field import board_from_row, gain_of_board
+    from edgekit.runtime.sources import open_source
+
+    board = board_from_row(open_source(source))
+    _write_picture(out, board)
+    if not quiet:
+        corner = float(gain_of_board(board)[0, 0, 0])
+        typer.echo(f"the corners get {100 / corner:.0f} % of the middle's light; wrote {out}")
+
+
+@app.command(epilog="Example: edgekit camera board --out board.png, printed at full size on a stiff plate")
+def board(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG).")],
+    kind: Annotated[str, typer.Option("--board", help="charuco or chessboard.")] = "charuco",
+    squares: Annotated[tuple[int, int], typer.Option(help="Columns and rows of squares.")] = (8, 6),
+    square_px: Annotated[int, typer.Option(min=20, max=1000, help="Side of a square in the picture.")] = 200,
+) -> None:
+    """Draw a board for `edgekit camera calibrate`."""
+    import numpy as np
+
+    _write_picture(out, np.repeat(_board(kind, squares).picture(square_px)[:, :, None], 3, axis=2))
+    typer.echo(f"wrote {out}")
+
+
+@app.command(epilog="Example: edgekit camera marker row:12:left --out row12.png")
+def marker(
+    text: Annotated[str, typer.Argument(help="row:NAME, row:NAME:left|right, with :start or :end where it matters.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG).")],
+    side_px: Annotated[int, typer.Option(min=100, max=5000, help="Side of the picture.")] = 1000,
+) -> None:
+    """Draw a marker (QR code) that opens and closes a row."""
+    from edgekit.errors import SettingsError
+    from edgekit.runtime.markers.payload import parse_payload
+    from edgekit.runtime.markers.printing import qr_picture
+
+    mark = parse_payload(text)
+    if mark is None:
+        raise SettingsError(f"{text!r} names no row", mend="write row:12, row:12:left or row:12:left:start")
+    _write_picture(out, qr_picture(text, side_px))
+    typer.echo(f"wrote {out}: row {mark.row}, {mark.side or 'both sides'}")
+
+
+def _board(kind: str, squares: tuple[int, int]) -> Board:
+    from edgekit.errors import SettingsError
+    from edgekit.runtime.camera.boards import Board
+
+    if kind not in ("charuco", "chessboard"):
+        raise SettingsError(f"--board is {kind!r}", mend="choose charuco or chessboard")
+    return Board("charuco" if kind == "charuco" else "chessboard", squares)
+
+
+def _write_picture(path: Path, image: Image) -> None:
+    """RGB as PNG, whatever the name says.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    import cv2
+
+    from edgekit.atomic import write_atomic
+
+    _, data = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+    write_atomic(path, data.tobytes())
+
+
+def _tell(found: CameraCheck) -> None:
+    width, height = found.size_wh
+    rate = "" if found.rate_hz is None else f", {found.rate_hz:.1f} frames/s"
+    typer.echo(
+        f"{width} x {height} px{rate}: {found.frames} frames in {found.seconds:.1f} s, the first after"
+        f" {found.first_frame_s:.1f} s, {found.dropped} dropped, longest pause {1000 * found.longest_pause_s:.0f} ms"
+    )
+    if found.brightness is not None and found.sharpness is not None:
+        typer.echo(
+            f"brightness {found.brightness:.0f} of 255 ({100 * found.dark_share:.1f} % black,"
+            f" {100 * found.bright_share:.1f} % blown out), fine detail {found.sharpness:.2f}"
+        )
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}")
