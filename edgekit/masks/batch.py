@@ -53,10 +53,11 @@ def _bounds(masks: Sequence[MaskCrop], heights: Counts) -> tuple[Counts, Counts]
     steps = np.array([mask.plane.shape[0] + 1 for mask in masks], np.int64)  # a pixel that is off ends each column
     lengths = steps * np.array([mask.plane.shape[1] for mask in masks], np.int64)
     offsets = np.cumsum(lengths) - lengths
-    columns = np.zeros(int(lengths.sum()) + 1, np.int8)
+    columns = np.zeros(int(lengths.sum()) + 2, np.bool_)
+    pixels = columns[1:]  # the first one has an "off" before it to differ from
     for mask, offset, length, step in zip(masks, offsets.tolist(), lengths.tolist(), steps.tolist(), strict=True):
-        columns[offset : offset + length].reshape(-1, step)[:, :-1] = mask.plane.T
-    flips = np.flatnonzero(np.diff(columns, prepend=np.int8(0)))
+        pixels[offset : offset + length].reshape(-1, step)[:, :-1] = mask.plane.T
+    flips = np.flatnonzero(pixels != columns[:-1])
     owner = np.searchsorted(offsets, flips, side="right") - 1
     column, row = np.divmod(flips - offsets[owner], steps[owner])
     x, y = (np.array([place[axis] for place in masks], np.int64) for axis in (1, 2))
