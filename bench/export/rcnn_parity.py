@@ -3,7 +3,8 @@
     python bench/export/rcnn_parity.py mask_rcnn --images FOLDER [--tiles 50] [--batch 4] [--precision fp16]
         [--target tensorrt] [--cache FOLDER] [--json F]
 
-torchvision's answers are kept in `--cache`, so that batches, precisions and targets are compared with the same ones.
+Answers are kept in `--cache`, so that batches, precisions and targets are compared with the same ones, and a run that
+was stopped goes on (those of the graph hold until the code that makes it changes).
 
 The model is untrained and made lively (edgekit/export/models/lively.py). Detections are matched by mask IoU; exempt,
 and counted, are scores within 1e-4 of the floor and rows at the cut to K. Black, white and noise tiles come last and
@@ -12,20 +13,19 @@ are reported apart: on a uniform tile thousands of anchors tie, and which of the
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from rcnn_graphs import Case, Tiles, case_of, parser_of, real_tiles, special_tiles
-from torchvision.models.detection import MaskRCNN
+from rcnn_answers import GraphAnswers, TorchvisionAnswers
+from rcnn_graphs import Tiles, case_of, parser_of, real_tiles, special_tiles
 
-from edgekit.contracts import Instances, MaskCrop, ModelInfo, TileResult
+from edgekit.contracts import Instances, MaskCrop, TileResult
 from edgekit.export.parity import compare, match
-from edgekit.export.rcnn_reference import ReferenceRows, reference_rows
-from edgekit.segment.rows import Outputs, decode_rows
+from edgekit.export.rcnn_reference import ReferenceRows
+from edgekit.segment.rows import decode_rows
 
 
 @dataclass(frozen=True)
@@ -64,56 +64,23 @@ def main() -> None:
     case = case_of(args)
     recipe = case.recipe
     torch.set_num_threads(args.threads)
-    reference = Reference(case, args.cache)
-    graph = case.graph(args.target)
-    info = ModelInfo.from_metadata({entry.key: entry.value for entry in graph.metadata_props})
-    session = case.session(graph)
-    del graph
+    reference, graph = TorchvisionAnswers(case, args.cache), GraphAnswers(case, args.target, args.cache)
     report = {"recipe": asdict(recipe), "target": args.target, "seed": args.seed}
     groups = {"real": real_tiles(args.images, args.tiles, recipe.tile_size_px)}
     special = special_tiles(recipe.tile_size_px)[:, None]
     groups |= dict(zip(("black", "white", "noise"), special, strict=True))
     for name, tiles in groups.items():
-        figures = measure(reference, session, tiles, info)
+        figures = measure(reference, graph, tiles)
         report[name] = asdict(figures)
         print(f"{args.recipe} {args.target} {recipe.precision} batch {recipe.batch}, {name}: {figures}", flush=True)
         if args.json:
             args.json.write_text(json.dumps(report, indent=1))
 
 
-class Reference:
-    """torchvision's rows, from a folder where they were worked out before."""
-
-    def __init__(self, case: Case, folder: Path | None) -> None:
-        self.case = case
-        self.folder = folder
-        self._model: MaskRCNN | None = None
-
-    def rows(self, tile: Tiles) -> ReferenceRows:
-        path = self._path(tile)
-        if path is not None and path.exists():
-            with np.load(path) as held:
-                planes = np.unpackbits(held["planes"], axis=-1).astype(np.bool_)
-                return ReferenceRows(held["boxes"], held["scores"], held["labels"], held["masks"], planes)
-        if self._model is None:
-            self._model = self.case.model()
-        rows = reference_rows(self._model, tile)
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            columns = {name: getattr(rows, name) for name in ("boxes", "scores", "labels", "masks")}
-            np.savez_compressed(path, planes=np.packbits(rows.planes, axis=-1), **columns)
-        return rows
-
-    def _path(self, tile: Tiles) -> Path | None:
-        if self.folder is None:
-            return None
-        settings = repr(replace(self.case.recipe, batch=1, precision="fp32")) + str(self.case.seed)
-        return self.folder / f"{hashlib.sha256(settings.encode() + tile.tobytes()).hexdigest()[:24]}.npz"
-
-
-def measure(reference: Reference, session, tiles: Tiles, info: ModelInfo) -> Figures:  # noqa: ANN001
-    """Run both on the same tiles; the last batch is filled up with black."""
-    outputs = run(session, tiles, info.batch)
+def measure(reference: TorchvisionAnswers, graph: GraphAnswers, tiles: Tiles) -> Figures:
+    """Run both on the same tiles."""
+    info = graph.info
+    outputs = graph.outputs(tiles)
     references = [reference.rows(tile) for tile in tiles]
     theirs = [result_of(rows) for rows in references]
     ours = [decode_rows(outputs, index, info) for index in range(len(tiles))]
@@ -146,13 +113,6 @@ def lonely_rows(tile: int, reference: TileResult, graph: TileResult) -> list[str
             box = ", ".join(f"{value:.1f}" for value in side.boxes_xyxy[row])
             lines.append(f"tile {tile} {name}: {box} score {side.scores[row]:.5f} pixels {side.masks[row].area_px}")
     return lines
-
-
-def run(session, tiles: Tiles, batch: int) -> Outputs:  # noqa: ANN001
-    filled = np.concatenate([tiles, np.zeros((-len(tiles) % batch, *tiles.shape[1:]), np.uint8)])
-    names = [item.name for item in session.get_outputs()]
-    calls = [session.run(None, {"tiles": filled[start : start + batch]}) for start in range(0, len(filled), batch)]
-    return {name: np.concatenate([call[index] for call in calls]) for index, name in enumerate(names)}
 
 
 def result_of(rows: ReferenceRows) -> TileResult:

@@ -34,6 +34,9 @@ def export(
     images: Annotated[
         Path | None, typer.Option(help="Folder of real tiles or pictures: calibrates int8, checks fp16 and int8.")
     ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Label file (COCO, ...): a lower precision that loses mask AP on it is refused.")
+    ] = None,
     licence: Annotated[str, typer.Option(help="Licence of the weights, where the file names none.")] = "",
     threshold: Annotated[
         float | None, typer.Option(help="Confidence at which the makers of the weights would count.")
@@ -65,11 +68,12 @@ def export(
     if (weights is None) == (untrained is None):
         raise typer.BadParameter("give --weights FILE or --untrained SEED, one of them")
     _require_torch()
+    _require_device(format_)
     from edgekit.export.builder import Weights
     from edgekit.export.export import Request, export_all
 
     source = Weights(weights, untrained, trust_checkpoint=trust_checkpoint, licence=licence or None)
-    request = Request(effective, source, out, images=images, threshold=threshold)
+    request = Request(effective, source, out, images=images, labels=labels, threshold=threshold)
     with progress(quiet=quiet or as_json) as report:
         artifacts = export_all(request, progress=report)
         engines = [_build(artifact.path, format_, report) for artifact in artifacts if format_ != "onnx"]
@@ -82,6 +86,26 @@ def export(
 def _check_format(name: str) -> None:
     if name not in FORMATS:
         raise typer.BadParameter(f"--format {name}: use one of {', '.join(FORMATS)}")
+
+
+def _require_device(format_: str) -> None:
+    """What an engine needs, before minutes of exporting.
+
+    Raises:
+        MissingDependencyError: TensorRT, or the plugin for RTX, is not installed.
+        ProviderError: there is no GPU that it can use.
+    """
+    if format_ == "rtx":
+        from edgekit.segment.rtx_plugin import rtx_devices
+
+        rtx_devices()
+    elif format_ == "engine":
+        from edgekit.export.tensorrt_api import TensorRtApi
+        from edgekit.segment.tensorrt.device import describe_device
+        from edgekit.segment.tensorrt.modules import load_modules
+
+        modules = load_modules()
+        describe_device(modules.cuda, TensorRtApi(modules.trt).version)
 
 
 def _build_finished(graph: Path, format_: str, *, quiet: bool, as_json: bool) -> None:

@@ -15,8 +15,9 @@ from edgekit.contracts import ModelInfo, Progress
 from edgekit.errors import ExportError, SettingsError
 from edgekit.export.builder import BuiltGraph, Weights
 from edgekit.export.held_tiles import judge
+from edgekit.export.label_check import LabelReport, judge_on_labels
 from edgekit.export.onnx_writer import annotate, trace, write
-from edgekit.export.parity import ParityReport
+from edgekit.export.parity import DEFAULT_THRESHOLD, ParityReport
 from edgekit.export.pictures import Tiles, read_tiles
 from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
@@ -40,6 +41,8 @@ class Request:
     """Folder of the artifacts."""
     images: Path | None = None
     """Folder of real pictures; needed below fp32."""
+    labels: Path | None = None
+    """Label file: below fp32 the mask AP on its pictures is compared as well."""
     threshold: float | None = None
     """Confidence at which the makers of the weights would count."""
 
@@ -56,6 +59,8 @@ class Artifact:
     """Nodes that stayed in higher precision than the artifact's name says."""
     parity: ParityReport | None = None
     """Comparison with float32; None for float32 itself."""
+    labelled: LabelReport | None = None
+    """Mask AP beside that of float32, where labels were given."""
     skipped: tuple[str, ...] = ()
     """Pictures that could not be read."""
 
@@ -69,6 +74,7 @@ class Artifact:
             "info": asdict(self.info),
             "higher_precision": list(self.kept),
             "parity": self.parity.summary() if self.parity else None,
+            "labelled": self.labelled.summary() if self.labelled else None,
             "skipped_pictures": list(self.skipped),
         }
 
@@ -80,6 +86,8 @@ class Artifact:
         if self.parity is not None:
             text += f"  against fp32: {self.parity.matched} matched, {self.parity.unmatched} not,"
             text += f" median mask IoU {self.parity.median_iou or 0:.4f}"
+        if self.labelled is not None:
+            text += f", mask AP {self.labelled.candidate.ap50_95:.4f} for {self.labelled.reference.ap50_95:.4f}"
         if self.skipped:
             text += f"  ({len(self.skipped)} pictures skipped)"
         return text
@@ -113,16 +121,17 @@ def _make(request: Request, target: Target, tiles: Tiles | None) -> Artifact:
     info = replace(built.info, precision=request.recipe.precision, default_threshold=request.threshold)
     graph = trace(built)
     parity: ParityReport | None = None
+    labelled: LabelReport | None = None
     kept: tuple[str, ...] = ()
     if tiles is not None:
         reduced = _reduce(graph, built, tiles, precision=info.precision, target=target)
-        parity = _compare(graph, reduced.model, info, tiles)
+        parity, labelled = _compare(graph, reduced.model, info, tiles, request.labels)
         graph, kept = reduced.model, reduced.kept
         graph.metadata_props.add(key=KEPT_KEY, value=json.dumps(kept))
     annotate(graph, info)
     path = request.out / artifact_name(request.recipe, request.weights, target)
     write(graph, path)
-    return Artifact(path, target, info, path.stat().st_size, kept, parity, tiles.skipped if tiles else ())
+    return Artifact(path, target, info, path.stat().st_size, kept, parity, labelled, tiles.skipped if tiles else ())
 
 
 def _tiles(request: Request) -> Tiles | None:
@@ -151,8 +160,10 @@ def _reduce(graph: onnx.ModelProto, built: BuiltGraph, tiles: Tiles, *, precisio
     return to_int8(graph, tiles.tiles[held], scopes=Scopes(built.reduced, built.sensitive), target=target)
 
 
-def _compare(graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, tiles: Tiles) -> ParityReport:
-    """Both graphs under temporary names on the tiles that were held back."""
+def _compare(
+    graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, tiles: Tiles, labels: Path | None
+) -> tuple[ParityReport, LabelReport | None]:
+    """Both graphs under temporary names on the tiles that were held back, and on labelled pictures if there are any."""
     with TemporaryDirectory() as folder:
         reference, candidate = Path(folder) / "fp32.onnx", Path(folder) / "reduced.onnx"
         for model, path, precision in ((graph, reference, "fp32"), (reduced, candidate, info.precision)):
@@ -160,7 +171,9 @@ def _compare(graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, 
             copy.CopyFrom(model)
             annotate(copy, replace(info, precision=precision))  # type: ignore[arg-type]
             write(copy, path)
-        return judge(reference, candidate, tiles.tiles[::HELD_EVERY])
+        parity = judge(reference, candidate, tiles.tiles[::HELD_EVERY])
+        threshold = info.default_threshold or DEFAULT_THRESHOLD
+        return parity, judge_on_labels(reference, candidate, labels, threshold=threshold) if labels else None
 
 
 def artifact_name(recipe: Recipe, weights: Weights, target: Target) -> str:
