@@ -2,8 +2,8 @@
 
     python bench/panorama/memory.py [--frames 20000] [--size 1280x720] [--json F]
 
-The camera creeps along a made strip, however many frames that takes; segments are written to a temporary folder as in a
-run.
+The camera creeps along a made strip, however many frames that takes; segments are written to a temporary folder, and
+what became of the frames is kept for the report, as in a run.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import psutil
 
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
+from edgekit.runtime.panorama.report import RowReport
 from edgekit.runtime.panorama.segments import SegmentWriter
 from edgekit.runtime.rowmaker import Motion, SlidingCamera
 
@@ -43,13 +44,16 @@ def main() -> None:
     speed_px = 6.5 * width / options.frames
     camera = SlidingCamera(strip, Motion(frames=options.frames, speed_px=speed_px), size_wh=(width, height))
     process, resident = psutil.Process(), {}
-    mosaic = StripMosaic(MosaicSettings())
+    mosaic, report = StripMosaic(MosaicSettings()), RowReport()
     with tempfile.TemporaryDirectory() as folder:
         writer = SegmentWriter(Path(folder), width_px=2 * width)
         for number, frame in enumerate(camera, 1):
+            report.see(frame)
             for columns in mosaic.add(frame):
+                report.take(columns)
                 writer.add(columns)
-            mosaic.drain_records()
+            for record in mosaic.drain_records():
+                report.note(record)
             if number == FIRST or number % 5000 == 0 or number == options.frames:
                 resident[number] = round(process.memory_info().rss / 2**20, 1)
                 print(f"frame {number}: {resident[number]} MB, panorama {writer.width_px} px", flush=True)

@@ -10,7 +10,7 @@ FrameStatus = Literal["placed", "bridged", "stopped", "reversed", "dropped"]
 stopped: the scene stood still. reversed: the trolley went back, nothing new is seen. dropped: not used."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FrameRecord:
     """One line of offsets.csv."""
 
