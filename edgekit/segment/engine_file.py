@@ -19,7 +19,7 @@ from edgekit.errors import EngineError
 
 SUFFIX = ".engine"
 SIDECAR_SUFFIX = ".json"
-REBUILD = "build it on this device: edgekit export RECIPE --weights W --format engine"
+REBUILD = "build it on this device: edgekit export GRAPH.onnx --format engine"
 SMALLEST_PLAN_BYTES = 256
 """A plan begins with a header of its own that is larger than this."""
 LENGTH_BYTES = 4

@@ -1,6 +1,6 @@
 """What a machine with an NVIDIA GPU, TensorRT and pycuda runs: pytest -m gpu tests/gpu.
 
-The engine is built here, of the fruit model that comes along.
+The engine is built here, of the weights of the fruit model that comes along.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from gpu.checks import (
     same_results,
 )
 
-from edgekit.runtime.default_model import default_model_path
 from edgekit.segment import SegmenterSettings, open_segmenter
 from edgekit.segment.engine_file import read_engine, read_sidecar, write_sidecar
 from edgekit.segment.smoke import smoke_tile
@@ -30,8 +29,8 @@ from edgekit.segment.smoke import smoke_tile
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(
-        any(importlib.util.find_spec(name) is None for name in ("tensorrt", "pycuda", "onnx")),
-        reason="needs tensorrt, pycuda and onnx",
+        any(importlib.util.find_spec(name) is None for name in ("tensorrt", "pycuda", "torch", "ultralytics")),
+        reason="needs the extras tensorrt and export",
     ),
 ]
 
@@ -48,21 +47,26 @@ def has_gpu() -> bool:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    """The default model's engine, its graph beside it."""
+def engine(tmp_path_factory, repository):
+    """The default model's engine, its graph for TensorRT beside it."""
     if not has_gpu():
         pytest.skip("no NVIDIA GPU here")
-    from edgekit.export.tensorrt_api import TensorRtApi
-    from edgekit.export.tensorrt_build import build_engine
-    from edgekit.segment.tensorrt.device import describe_device
-    from edgekit.segment.tensorrt.modules import load_modules
-
-    graph = tmp_path_factory.mktemp("engine") / "fruit.onnx"
-    shutil.copy(default_model_path(), graph)
-    modules = load_modules()
-    api = TensorRtApi(modules.trt)
-    device = describe_device(modules.cuda, api.version)
-    return build_engine(graph, api=api, device=device, progress=lambda *_: None).path
+    folder = tmp_path_factory.mktemp("engine")
+    weights = repository / "export/fruit/fruit-yolo11n-seg.pt"
+    command = [
+        "export",
+        "yolo11",
+        "--weights",
+        weights,
+        "--licence",
+        "AGPL-3.0",
+        "--threshold",
+        "0.43",
+        "--out",
+        folder,
+    ]
+    subprocess.run([sys.executable, "-m", "edgekit", *map(str, command), "--format", "engine", "--quiet"], check=True)
+    return next(folder.glob("*.engine"))
 
 
 @pytest.fixture(scope="module")

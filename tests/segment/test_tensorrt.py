@@ -31,6 +31,7 @@ from edgekit.segment.tensorrt import session as session_module
 from edgekit.segment.tensorrt.bindings import Binding
 from edgekit.segment.tensorrt.cuda_graph import CaptureError
 from edgekit.segment.tensorrt.device import jetpack_release
+from edgekit.segment.tensorrt.log import shortened
 from edgekit.segment.tensorrt.modules import load_cuda, load_modules, load_tensorrt
 from edgekit.segment.tensorrt.session import BLOCKING_SYNC, EngineSession
 
@@ -251,6 +252,26 @@ def test_what_tensorrt_said_is_told(gpu, tmp_path):
         open_segmenter(engine)
 
 
+REAL_MESSAGES = {
+    "IRuntime::deserializeCudaEngine: Error Code 1: Cuda Runtime (In ScopedCudaStream at /_src/common/dispatch/"
+    "cudaResources.cpp:25 (cudaError 35: CUDA driver version is insufficient for CUDA runtime version))": (
+        "IRuntime::deserializeCudaEngine: Error Code 1: Cuda Runtime"
+        " (cudaError 35: CUDA driver version is insufficient for CUDA runtime version))"
+    ),
+    "[checkMacros.cpp::catchCudaError::250] Error Code 1: Cuda Runtime (invalid device context)": (
+        "Error Code 1: Cuda Runtime (invalid device context)"
+    ),
+    "Error Code 4: API Usage Error (Network must have at least one output. In validate at /_src/optimizer/api/"
+    "network.cpp:3810)": "Error Code 4: API Usage Error (Network must have at least one output",
+}
+"""What TensorRT for RTX 1.7 says on a machine without a GPU -> what is told of it."""
+
+
+@pytest.mark.parametrize(("said", "told"), REAL_MESSAGES.items())
+def test_places_in_tensorrts_own_source_are_not_told(said, told):
+    assert shortened(said) == told
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("gpu_name", "Xavier"), ("compute_capability", "7.2"), ("tensorrt_version", "8.6.1"), ("jetpack", "R35.1.0")],
@@ -361,6 +382,19 @@ class TestChoice:
         monkeypatch.setitem(sys.modules, "tensorrt", None)
         with pytest.raises(MissingDependencyError, match="TensorRT"):
             open_segmenter(fake_engine(tmp_path))
+
+
+def test_parity_opens_an_engine_beside_its_graph(gpu, tmp_path):
+    from edgekit.export.artifacts import open_pair
+    from edgekit.export.parity import LIMITS, compare
+
+    engine = fake_engine(tmp_path)
+    pair = open_pair(engine.with_suffix(".onnx"), engine, settings=SegmenterSettings(), trust_checkpoint=False)
+    assert [side.provider.requested for side in pair] == ["CPUExecutionProvider", "tensorrt"]
+    first, second = (side.segment(tiles_with_counts(3, 0, 5)) for side in pair)
+    assert compare(first, second, info=INFO, threshold=0.5).beyond(LIMITS["fp32"]) == []
+    for side in pair:
+        side.close()
 
 
 @pytest.mark.parametrize(

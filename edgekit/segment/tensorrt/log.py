@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections import deque
+import re
 from typing import Any, Protocol
 
-KEPT = 3
-"""Messages; the first one after another success is mostly the cause."""
+KEPT = 2
+"""Messages: the first one is mostly the cause, the second what it led to."""
+LONGEST = 240
+"""Characters of a message."""
+_PLACE = re.compile(r"\[\w+\.cpp::\w+::\d+\] |\(?\.? ?In \w+ at /\S+\.\w+:\d+\)? ?")
+"""Where in TensorRT's own source code it noticed."""
 
 
 class Log(Protocol):
-    """A TensorRT logger that keeps the last errors."""
+    """A TensorRT logger that keeps the first errors."""
 
     def told(self) -> str:
-        """The last errors, in brackets after a space; empty where there are none."""
+        """The first errors, in brackets after a space; empty where there are none."""
         ...
+
+
+def shortened(message: str) -> str:
+    """The first line of a message, without places in TensorRT's source code."""
+    line = _PLACE.sub(" ", message.strip().partition("\n")[0])
+    line = " ".join(line.split()).replace("( ", "(").replace(" )", ")")
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def make_log(trt: Any) -> Log:
@@ -23,11 +34,11 @@ def make_log(trt: Any) -> Log:
     class ErrorLog(trt.ILogger):  # type: ignore[misc]
         def __init__(self) -> None:
             trt.ILogger.__init__(self)
-            self._errors: deque[str] = deque(maxlen=KEPT)
+            self._errors: list[str] = []
 
         def log(self, severity: Any, message: str) -> None:
             if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
-                self._errors.append(message.strip().splitlines()[0] if message.strip() else "")
+                self._errors = [*self._errors, shortened(message)][:KEPT]
 
         def told(self) -> str:
             return f" ({'; '.join(self._errors)})" if self._errors else ""

@@ -9,6 +9,7 @@ from typing import Any
 from edgekit.contracts import ModelInfo
 from edgekit.errors import EngineError
 from edgekit.segment.contract import expected_tensors
+from edgekit.segment.engine_file import REBUILD
 from edgekit.segment.tensorrt.api import Engine, Queue
 from edgekit.segment.tensorrt.bindings import check_bindings, read_bindings
 from edgekit.segment.tensorrt.buffers import HostBuffers, Lane
@@ -20,7 +21,6 @@ LANES = 2
 """One batch in the kernels, and one on its way there or back."""
 BLOCKING_SYNC, DISABLE_TIMING = 1, 2
 """CU_EVENT_BLOCKING_SYNC: who waits sleeps, a Jetson's cores have other work. Times cost, and nobody reads them."""
-REBUILD = "build it again on this device: edgekit export RECIPE --weights W --format engine"
 
 
 class EngineSession:
