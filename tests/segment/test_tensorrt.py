@@ -416,7 +416,7 @@ s.segment(tiles_with_counts(1, 2, 3))
 {ending}
 """
     tests = Path(__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", program], cwd=tests, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tests, capture_output=True, text=True, timeout=300)
     assert done.returncode == code, done.stderr
 
 

@@ -15,6 +15,14 @@ def default_store() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    if DEVICE_STORE.is_dir():
+    if _is_there(DEVICE_STORE):
         return DEVICE_STORE
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "edgekit/store"
+
+
+def _is_there(folder: Path) -> bool:
+    """False as well where this user may not look: then it is not this user's store."""
+    try:
+        return folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
+    except OSError:
+        return False

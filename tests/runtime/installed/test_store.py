@@ -18,6 +18,7 @@ from segment.graphs import INFO, echo_graph
 from typer.testing import CliRunner
 
 from edgekit.errors import ContractError, ModelError, ProfileError, SettingsError
+from edgekit.runtime.installed import place
 from edgekit.runtime.installed.named import named_model, named_profile
 from edgekit.runtime.installed.store import Store
 from edgekit.segment.digest import file_digest
@@ -170,6 +171,26 @@ def test_a_damaged_pointer_is_no_active_model(store, tmp_path):
     (store.root / "active-model.json").write_text('{"active"')
     with pytest.raises(SettingsError, match="no model is active"):
         store.active("model")
+
+
+class TestPlace:
+    def test_the_devices_store_serves_where_it_may_be_read(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("EDGEKIT_STORE", raising=False)
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        monkeypatch.setattr(place, "DEVICE_STORE", tmp_path / "device")
+        assert place.default_store() == tmp_path / "data/edgekit/store"
+        (tmp_path / "device").mkdir()
+        assert place.default_store() == tmp_path / "device"
+        monkeypatch.setattr("os.access", lambda *_: False)
+        assert place.default_store() == tmp_path / "data/edgekit/store"
+
+    def test_a_folder_that_may_not_be_looked_into_is_not_this_users(self, tmp_path, monkeypatch):
+        def refuse(path):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.delenv("EDGEKIT_STORE", raising=False)
+        monkeypatch.setattr(Path, "is_dir", refuse)
+        assert place.default_store() != place.DEVICE_STORE
 
 
 class TestPowerCut:
