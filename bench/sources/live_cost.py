@@ -69,8 +69,9 @@ def cost_ms(camera: CameraDescription, seconds: float) -> dict[str, float]:
             began_s, mine, theirs = frame.time_s, time.process_time(), _children_s()
         elif frame.time_s - began_s >= seconds:
             mine, theirs = time.process_time() - mine, _children_s() - theirs
-            source.close()
+            break
         frames += 1
+    source.close()
     return {
         "frames_s": frames / seconds,
         "source_process_ms": theirs * 1e3 / frames,
