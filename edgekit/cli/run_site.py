@@ -20,17 +20,17 @@ def run_site(path: Path) -> None:
         EdgekitError: the site, its model or its disk cannot be used.
     """
     from edgekit.runtime.installed.named import named_model
+    from edgekit.runtime.live.processor import share_processor
     from edgekit.runtime.live.service import Service
     from edgekit.runtime.live.signals import stopping
     from edgekit.runtime.live.site import read_site, ready_cameras
-    from edgekit.runtime.memory import keep_heap_small
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.watch.logs import run_log
     from edgekit.runtime.watch.notify import Notifier
     from edgekit.runtime.watch.starting import starting_up
     from edgekit.segment import SegmenterSettings
 
-    keep_heap_small()
+    share_processor()
     site = read_site(path)
     cameras = ready_cameras(site)
     model = named_model(site.model)
