@@ -99,5 +99,14 @@ def test_unknown_class_is_an_error_and_not_class_0(bench: Path) -> None:
 
 def test_missing_picture(bench: Path) -> None:
     (bench / "images" / "3.png").unlink()
-    with pytest.raises(LabelsError, match=r"3\.png is not there"):
-        run(bench, "--only", "accuracy")
+    with pytest.raises(LabelsError, match=r"1 of 12 labelled pictures are not in .*the first is 3\.png"):
+        run(bench)  # told before anything is measured
+
+
+def test_labels_that_say_nothing(bench: Path) -> None:
+    with pytest.raises(SettingsError, match="accuracy needs labels"):
+        CliRunner().invoke(app, ["run", str(bench / "echo.onnx"), "--only", "accuracy"], catch_exceptions=False)
+    empty = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "tomato"}]}
+    (bench / "labels.json").write_text(json.dumps(empty))
+    with pytest.raises(LabelsError, match="no picture is named"):
+        run(bench)
