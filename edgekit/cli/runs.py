@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from edgekit.runtime.retention.choose import Choice, Removal
+    from edgekit.runtime.retention.choose import Pruning, Removal
     from edgekit.runtime.retention.listing import RunOnDisk
     from edgekit.runtime.retention.settings import RetentionSettings
 
@@ -100,11 +100,13 @@ def _with(settings: RetentionSettings, changes: dict[str, Any]) -> RetentionSett
 
     changed = replace(settings, **changes)
     if changed.keep_days is None and changed.keep_gb is None and changed.free_gb is None:
-        raise SettingsError("no limit is set", mend="give --keep-days, --keep-gb or --free-gb")
+        raise SettingsError(
+            "no limit is set", mend="give --keep-days, --keep-gb or --free-gb, or a table [retention] in the site file"
+        )
     return changed
 
 
-def _delete(root: Path, choice: Choice) -> dict[str, str]:
+def _delete(root: Path, choice: Pruning) -> dict[str, str]:
     """Delete what was chosen; return what could not be, by name."""
     from edgekit.errors import EdgekitError
     from edgekit.runtime.retention.remove import finish_removals, remove_run
@@ -121,7 +123,7 @@ def _delete(root: Path, choice: Choice) -> dict[str, str]:
     return {name: what for name, what in faults.items() if what is not None}
 
 
-def _print(choice: Choice, failed: dict[str, str], delete: bool) -> None:
+def _print(choice: Pruning, failed: dict[str, str], delete: bool) -> None:
     for removal in choice.removals:
         fault = failed.get(removal.run.path.name)
         word = ("deleted" if fault is None else "failed") if delete else "goes"
@@ -136,7 +138,7 @@ def _print(choice: Choice, failed: dict[str, str], delete: bool) -> None:
         typer.echo("nothing was deleted: add --delete")
 
 
-def _told(choice: Choice, failed: dict[str, str], delete: bool) -> dict[str, Any]:
+def _told(choice: Pruning, failed: dict[str, str], delete: bool) -> dict[str, Any]:
     def told(run: RunOnDisk, reason: str) -> dict[str, Any]:
         return {**_plain(run), "reason": reason, "fault": failed.get(run.path.name)}
 

@@ -21,7 +21,7 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Pruning:
     """What becomes of the runs."""
 
     removals: tuple[Removal, ...]
@@ -34,7 +34,7 @@ class Choice:
 
 def choose(
     runs: Sequence[RunOnDisk], settings: RetentionSettings, *, now: datetime, free_bytes: int | None = None
-) -> Choice:
+) -> Pruning:
     """Choose what goes: first what is too old, then, oldest first, what the space asks for.
 
     Args:
@@ -60,7 +60,7 @@ def choose(
         removals.append(Removal(run, f"{missing / GB:.1f} GB of space are missing"))
         gone.append(run)
         missing = _missing(runs, gone, settings, free_bytes)
-    return Choice(tuple(removals), tuple(held), max(missing, 0))
+    return Pruning(tuple(removals), tuple(held), max(missing, 0))
 
 
 def _too_old(run: RunOnDisk, settings: RetentionSettings, now: datetime) -> str | None:
