@@ -204,12 +204,16 @@ link_tensorrt() { # the system's TensorRT (and pycuda), which an environment doe
 }
 
 install_models() { # into the store, where edgekit models lists them and rolls them back
-    local model folder="$here/models"
-    [ -d "$folder" ] || return 0
-    for model in "$folder"/*.onnx; do
+    local model incoming=$state/incoming
+    [ -d "$here/models" ] || return 0
+    change rm -rf "$incoming"
+    change cp -r "$here/models" "$incoming" # the user of the service may not read where the bundle lies
+    change chmod -R a+rX "$incoming"
+    for model in "$here"/models/*.onnx; do
         [ -e "$model" ] || continue
-        change as_edgekit "$release/bin/edgekit" models install "$model" --activate --store "$state/store"
+        change as_edgekit "$release/bin/edgekit" models install "$incoming/${model##*/}" --activate --store "$state/store"
     done
+    change rm -rf "$incoming"
 }
 
 build_engines() { # on the device, since an engine fits one GPU and one TensorRT
@@ -227,12 +231,13 @@ build_engines() { # on the device, since an engine fits one GPU and one TensorRT
 }
 
 as_edgekit() { # as the user of the service, where there is one
-    if on_this_machine && [ "$(id -u)" = 0 ]; then runuser -u edgekit -- "$@"; else "$@"; fi
+    if on_this_machine && [ "$(id -u)" = 0 ]; then runuser -u edgekit -- env HOME="$state" "$@"; else "$@"; fi
 }
 
 install_site() { # never over a file that is there
-    local source=$here/site path name
+    local source=$here/site path name fresh=1
     if [ ! -d "$source" ]; then source=$here/../runtime; fi
+    if [ -e "$etc/trolley.toml" ]; then fresh=0; fi
     while IFS= read -r -d '' path; do
         name=${path#"$source"/}
         if [ -e "$etc/$name" ]; then
@@ -241,7 +246,7 @@ install_site() { # never over a file that is there
             change install -D -m 0644 "$path" "$etc/$name"
         fi
     done < <(find "$source" -type f -name '*.toml' -print0)
-    if [ "$dry_run" = 0 ] && [ -e "$etc/trolley.toml" ]; then
+    if [ "$dry_run" = 0 ] && [ "$fresh" = 1 ] && [ -e "$etc/trolley.toml" ]; then
         sed -i 's|^out = "runs"|out = "/var/lib/edgekit/runs"|' "$etc/trolley.toml"
     fi
 }
