@@ -57,6 +57,15 @@ def test_a_bent_picture_is_straight_again() -> None:
     assert np.abs(seen[20:340, 40:600].astype(int) - wanted).mean() > 5.0
 
 
+def test_what_is_measured_is_straight_within_the_band() -> None:
+    straight = scene()
+    seen = CameraOptics(BARREL).straight(bent(straight, BARREL), (0.1, 0.5))
+    wanted = cv2.cvtColor(straight, cv2.COLOR_RGB2GRAY)
+    assert seen.shape == straight.shape
+    assert np.abs(seen[40:176, 40:600, 0].astype(int) - wanted[40:176, 40:600]).mean() < 1.0
+    assert not seen[190:].any()
+
+
 def test_windows_fit_together_at_any_fraction_of_a_pixel() -> None:
     optics, seen = CameraOptics(BARREL, 1.5), bent(scene(), BARREL)
     whole = optics.read(seen, (100.3, -4.6), (300, 300))

@@ -72,16 +72,28 @@ class CameraOptics:
         part = cv2.remap(even, x_map - np.float32(left), y_map, cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_CONSTANT)
         return np.asarray(part, np.uint8)
 
-    def straight(self, image: Image) -> Image:
-        """The whole picture, bilinear: to measure movement."""
+    def straight(self, image: Image, band: tuple[float, float]) -> Image:
+        """The band of the picture, grey, bilinear, the rest black: to measure movement. Costs a sixth of the whole."""
         if not self._bends:
             return image
         self._fit(image)
-        if self._maps is None:
-            self._maps = cv2.initUndistortRectifyMap(
-                self._camera, self._distortion, self._rotation, self._straight_camera, self._size_wh, cv2.CV_16SC2
-            )
-        return np.asarray(cv2.remap(image, *self._maps, cv2.INTER_LINEAR), np.uint8)
+        height = image.shape[0]
+        top, bottom = math.floor(band[0] * height), min(math.ceil(band[1] * height), height)
+        if self._maps is None or self._maps[0].shape[0] != bottom - top:
+            self._maps = self._band_maps(top, bottom)
+        grey = cv2.remap(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), *self._maps, cv2.INTER_LINEAR)
+        seen = np.zeros_like(image)
+        cv2.cvtColor(grey, cv2.COLOR_GRAY2RGB, dst=seen[top:bottom])
+        return seen
+
+    def _band_maps(self, top: int, bottom: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint16]]:
+        shifted = self._straight_camera.copy()
+        shifted[1, 2] -= top
+        size_wh = (self._size_wh[0], bottom - top)
+        first, second = cv2.initUndistortRectifyMap(
+            self._camera, self._distortion, self._rotation, shifted, size_wh, cv2.CV_16SC2
+        )
+        return np.asarray(first, np.int16), np.asarray(second, np.uint16)
 
     def _evened(self, image: Image, first_px: float, last_px: float) -> tuple[int, Image]:
         """The columns from first to last and those that interpolation needs beside them, with their fall-off undone;

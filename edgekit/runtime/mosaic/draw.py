@@ -15,8 +15,9 @@ class Optics(Protocol):
         """As `read_window`, of the picture that a straight and even lens would have given; resampled once."""
         ...
 
-    def straight(self, image: Image) -> Image:
-        """The whole picture as a straight lens would have given it, quickly: to measure movement, not to be drawn."""
+    def straight(self, image: Image, band: tuple[float, float]) -> Image:
+        """The picture as a straight lens would have given it, in grey and within the band (shares of the height) alone:
+        to measure movement, not to be drawn."""
         ...
 
 

@@ -91,7 +91,11 @@ class StripMosaic:
             self._records.append(FrameRecord(frame.sequence, frame.time_s, None, None, None, "dropped", refusal))
             return []
         self._last_image = frame.image
-        seen = frame if self._optics is None else replace(frame, image=self._optics.straight(frame.image))
+        seen = (
+            frame
+            if self._optics is None
+            else replace(frame, image=self._optics.straight(frame.image, self._settings.band))
+        )
         displacement = self._estimator.measure(seen)
         if self._first is None:
             self._first = frame
