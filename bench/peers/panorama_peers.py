@@ -91,12 +91,14 @@ def timed(side: Side, frames: list[Frame]) -> tuple[float, Image | None]:
     return time.process_time() - start, picture
 
 
-def measure(frames: list[Frame], turns: int) -> tuple[dict[str, Times], dict[str, Image]]:
+def measure(frames: list[Frame], turns: int, *, only: str) -> tuple[dict[str, Times], dict[str, Image]]:
     """Times and panoramas of all sides."""
     own, motion = Times(), Times()
     times, pictures = {"edgekit": own, "edgekit, motion alone": motion}, {"edgekit": by_edgekit(frames)}
     for turn in range(turns):
         for name, side in peers().items():
+            if only not in name:
+                continue
             before = [timed(by_edgekit, frames)[0] for _ in range(RUNS)]
             motion.seconds += [timed(by_motion_alone, frames)[0] for _ in range(RUNS)]
             try:
@@ -155,12 +157,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("frames", type=Path)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--only", default="", help="peers whose name holds this")
     parser.add_argument("--out", type=Path, help="a picture of all panoramas")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     cv2.setNumThreads(1)
     frames = list(open_source(options.frames))
-    times, pictures = measure(frames, options.turns)
+    times, pictures = measure(frames, options.turns, only=options.only)
     rows = figures(times, pictures, len(frames))
     tell(rows)
     if options.out:
