@@ -27,6 +27,9 @@ from edgekit.export.parity import compare, match
 from edgekit.export.rcnn_reference import ReferenceRows
 from edgekit.segment.rows import decode_rows
 
+SHOWN = 20
+"""Rows without a partner that are written down, of each group."""
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -52,7 +55,7 @@ class Figures:
     mask_logit_deviation: float | None
     """Spread of the masks' logits, over pixels and detections."""
     lonely: list[str]
-    """Rows without a partner."""
+    """The first rows without a partner."""
 
 
 def main() -> None:
@@ -100,7 +103,7 @@ def measure(reference: TorchvisionAnswers, graph: GraphAnswers, tiles: Tiles) ->
         sum(result.cut_to_limit for result in ours),
         {flag: flags.count(flag) for flag in set(flags)},
         logit_deviation(references),
-        [line for tile, pair in enumerate(zip(theirs, ours, strict=True)) for line in lonely_rows(tile, *pair)],
+        [line for tile, pair in enumerate(zip(theirs, ours, strict=True)) for line in lonely_rows(tile, *pair)][:SHOWN],
     )  # fmt: skip
 
 
