@@ -14,9 +14,8 @@ once; with Python's 5 ms they wait for the model's results at each of them."""
 def share_processor() -> None:
     """Settings of the whole process, for one that reads several cameras.
 
-    OpenCV works in the calling thread alone: there is one for each camera and each copy of the model, and its own threads
-    would only wait for one another, spinning. On two cores with two cameras that made panoramas take four times as long,
-    and frames were lost (python bench/live/two_streams.py).
+    OpenCV works in the calling thread alone: there is one for each camera and each copy of the model, and its own
+    threads would only wait for one another, spinning (python bench/live/two_streams.py).
     """
     cv2.setNumThreads(1)
     sys.setswitchinterval(SWITCH_S)

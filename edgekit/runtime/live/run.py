@@ -33,10 +33,10 @@ from edgekit.store import RunFolder, RunRecorder
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Timing, summarise
 
-MODEL_NICE = 5
-"""How far the model stands back: cameras and panorama get the processor first, so that no frame is lost while tiles can
-wait on the disk. Not further: its threads hold Python's lock now and then, and must soon get to let go of it
-(python bench/live/two_streams.py)."""
+MODEL_NICE = 1
+"""How far the model stands back behind cameras and panorama: hardly. It takes what they leave anyhow, since they need a
+tenth of a core each; and its threads hold Python's lock now and then, so the more they stand back, the longer the others
+wait for it. With 10, and other work on the machine, frames were lost (bench/live/two_streams.py)."""
 LOOK_EVERY_S = 1.0
 ALIVE_EVERY_S = 5.0
 SPACE_EVERY_S = 5.0
