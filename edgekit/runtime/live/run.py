@@ -35,8 +35,8 @@ from edgekit.store.summary import Timing, summarise
 
 MODEL_NICE = 1
 """How far the model stands back behind cameras and panorama: hardly. It takes what they leave anyhow, since they need a
-tenth of a core each; and its threads hold Python's lock now and then, so the more they stand back, the longer the others
-wait for it. With 10, and other work on the machine, frames were lost (bench/live/two_streams.py)."""
+tenth of a core each; and its threads hold Python's lock now and then, so the more they stand back, the longer the
+others wait for it. With 10, and other work on the machine, frames were lost (bench/live/two_streams.py)."""
 LOOK_EVERY_S = 1.0
 ALIVE_EVERY_S = 5.0
 SPACE_EVERY_S = 5.0
