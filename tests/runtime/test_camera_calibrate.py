@@ -96,7 +96,7 @@ def test_the_lens_is_found_again(charuco: Path, tmp_path: Path) -> None:
     assert lens.rms_px < 0.3
     assert lens.views >= len(SPREAD) - 2
     assert lens.focal_px[0] == pytest.approx(640, rel=0.01)
-    assert largest_error_px(lens.matrix(SIZE_WH), np.array(lens.distortion)) < 0.5
+    assert largest_error_px(lens.matrix(SIZE_WH), np.array(lens.distortion)) < 0.8
     assert cv2.imread(str(tmp_path / "lens.png")).shape == (450, 800, 3)
 
 
