@@ -144,7 +144,8 @@ def predict(segmenter: Segmenter, labels: LabelSet, images: Path) -> list[Instan
         LabelsError: a picture that cannot be read or has another size than its labels say.
     """
     found = []
-    settings = TileSettings(segmenter.info.tile_size_px, OVERLAP_PX)
+    size_px = segmenter.info.tile_size_px
+    settings = TileSettings(size_px, min(OVERLAP_PX, size_px // 4))
     for picture in labels.pictures:
         image = read_picture(images / picture.name)
         if isinstance(image, str):
