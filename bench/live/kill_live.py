@@ -21,6 +21,8 @@ from pathlib import Path
 
 from two_streams import SIDES, counted, free_port, senders, write_site
 
+from edgekit.errors import EdgekitError
+from edgekit.runtime.control import StatusQuery, ask, run_socket
 from edgekit.runtime.live.runs import run_folders
 from edgekit.store import RunFolder
 
@@ -47,6 +49,17 @@ def state(out: Path) -> tuple[str, int, set[str], int]:
     return verdict, tiles, {str(path.relative_to(out)) for path in out.rglob("segment_*.jpg")}, waiting
 
 
+def wait_for_run(out: Path, process: subprocess.Popen) -> None:
+    """Until it takes commands, so that the moments are spread over the work whatever else the machine does."""
+    while process.poll() is None:
+        try:
+            ask(run_socket(out), StatusQuery())
+        except EdgekitError:
+            time.sleep(0.2)
+            continue
+        return
+
+
 def kill_again_and_again(options: argparse.Namespace) -> dict:
     dice, site, out = random.Random(options.seed), options.out / "trolley.toml", options.out / "runs"
     verdicts, lost_tiles, lost_segments, tiles_before, segments_before = [], 0, 0, 0, set()
@@ -55,7 +68,9 @@ def kill_again_and_again(options: argparse.Namespace) -> dict:
         write_site(site, ports, options.model)
         with senders(options.streams, ports, 1):
             process = started(site, options.out / "run.log")
-            time.sleep(dice.uniform(2.0, options.longest))
+            if dice.random() < 0.8:  # the others fall while it starts
+                wait_for_run(out, process)
+            time.sleep(dice.uniform(0.0, options.longest))
             process.kill()
             process.wait()
         verdict, tiles, segments, _ = state(out)
