@@ -37,8 +37,8 @@ class Feed:
     Args:
         command: the process.
         framing: how its frames come.
-        held: frames that may wait to be taken; 1: the newest alone. A reader that keeps pace and only stops for a moment
-            loses none with a few.
+        held: frames that may wait to be taken; 1: the newest alone. With a few, a reader that keeps pace and only stops
+            for a moment loses none.
     """
 
     def __init__(self, command: Sequence[str], framing: Framing, *, held: int = 1) -> None:
