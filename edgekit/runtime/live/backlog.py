@@ -69,12 +69,21 @@ class Backlog:
         settings: how tiles are cut.
         clock: where the time of cutting is added up.
         ended: called, in the model's thread, with each row that has all its results.
+        gives_way: True while frames wait for the panoramas: then the model pauses.
     """
 
-    def __init__(self, settings: TileSettings, clock: StageClock, *, ended: Callable[[LiveRow], None]) -> None:
+    def __init__(
+        self,
+        settings: TileSettings,
+        clock: StageClock,
+        *,
+        ended: Callable[[LiveRow], None],
+        gives_way: Callable[[], bool],
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._ended = ended
+        self._gives_way = gives_way
         self._changed = threading.Condition()
         self._segments: deque[_Segment] = deque()
         self._waiting_px: int = 0
@@ -115,6 +124,10 @@ class Backlog:
     def batches(self, size: int) -> Iterator[LiveBatch | None]:
         """Batches of at most `size` tiles until `close`; None where there is nothing to do just now."""
         while not self._closed:
+            if self._gives_way():
+                yield None
+                time.sleep(_POLL_S / 2)
+                continue
             while len(self._tiles) < size and not self._closed and (segment := self._next()) is not None:
                 self._cut(segment)
             if self._tiles and (len(self._tiles) >= size or self._has_waited()):

@@ -80,6 +80,11 @@ class Gate:
 
     # Any thread
 
+    @property
+    def waiting(self) -> int:
+        """Frames that wait for the panorama."""
+        return self._coming.qsize()
+
     def order(self, order: Opening | Closing) -> None:
         """Begin a row (which ends the one that is open), or end it; frames that came before are of the row before."""
         self._coming.put(order)

@@ -37,6 +37,9 @@ MODEL_NICE = 1
 """How far the model stands back behind cameras and panorama: hardly. It takes what they leave anyhow, since they need a
 tenth of a core each; and its threads hold Python's lock now and then, so the more they stand back, the longer the
 others wait for it. With 10, and other work on the machine, frames were lost (bench/live/two_streams.py)."""
+GIVE_WAY_FRAMES = 4
+"""Frames of one camera that wait for its panorama, from which on the model pauses: tiles can wait on the disk, frames
+cannot. A quarter of a second at 15 Hz; two seconds fit."""
 LOOK_EVERY_S = 1.0
 ALIVE_EVERY_S = 5.0
 SPACE_EVERY_S = 5.0
@@ -84,7 +87,9 @@ class LiveRun:
         self._book = Book(
             job, folder, self._run_id, writer=self._writer, board=around.board, clock=around.clock
         )  # fmt: skip
-        self._backlog = Backlog(job.settings.tiles, around.clock, ended=self._book.count)
+        self._backlog = Backlog(
+            job.settings.tiles, around.clock, ended=self._book.count, gives_way=self._frames_wait
+        )  # fmt: skip
         self._space = SpaceWatch(
             folder.path,
             around.space,
@@ -180,6 +185,9 @@ class LiveRun:
         for batch, found in segment_all(batches, models, nice=MODEL_NICE):
             self._book.record(batch, found)
             self._backlog.recorded(batch)
+
+    def _frames_wait(self) -> bool:
+        return any(lane.gate.waiting > GIVE_WAY_FRAMES for lane in self._lanes)
 
     def _watch(self) -> None:
         """Look around until stopped: lag, cameras, space, and a sign of life for the next start."""
