@@ -23,6 +23,9 @@ from edgekit.runtime.watch.board import StatusBoard
 
 SILENT_S = 3.0
 """Without a frame for so long, a camera is shown as lost; its reader starts it again after 2.5 s."""
+FIRST_FRAME_S = 12.0
+"""So long a camera may take to start without being called lost; its reader gives it 10 s. One that cannot be opened
+says so before."""
 _log = logging.getLogger(__name__)
 
 
@@ -56,6 +59,7 @@ class Lane:
         self._board = board
         self._clock = clock
         self._frame_s = time.monotonic()
+        self._seen = False
         self._silent = False
 
     def capture(self) -> None:
@@ -65,7 +69,7 @@ class Lane:
         try:
             for frame in self._source:
                 now_dropped = getattr(self._source, "dropped", 0)
-                self._frame_s = time.monotonic()
+                self._frame_s, self._seen = time.monotonic(), True
                 self._board.frame(self.name, dropped=now_dropped - dropped)
                 dropped = now_dropped
                 self.gate.put(frame)
@@ -81,9 +85,11 @@ class Lane:
 
     def look(self) -> None:
         """Tell the board where the camera has fallen silent, or gives frames again."""
-        silent = time.monotonic() - self._frame_s > SILENT_S
+        trouble = getattr(self._source, "trouble", None)
+        patience_s = SILENT_S if self._seen or trouble else FIRST_FRAME_S
+        silent = time.monotonic() - self._frame_s > patience_s
         if silent and not self._silent:
-            reason = getattr(self._source, "trouble", None) or "no frame"
+            reason = trouble or "no frame"
             self._board.camera_fault(self.name, reason, state="frozen" if "stood still" in reason else "lost")
             _log.warning("the camera %s gives no frames (%s)", self.name, reason)
         elif self._silent and not silent:
