@@ -234,7 +234,7 @@ def test_the_disk_fills_while_a_segment_is_written(scene, tmp_path, monkeypatch)
     def full(path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(atomic, "_sync", full)
+    monkeypatch.setattr(atomic, "flush", full)
     with pytest.raises(StorageError, match="the disk is full"):
         run_job(job(scene), tmp_path / "out", [MagentaSegmenter()], progress=silent)
     monkeypatch.undo()
