@@ -19,7 +19,8 @@ def model_of(nodes, inputs, outputs, weights):
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
     constants = [numpy_helper.from_array(np.zeros(shape, np.float32), name) for name, shape in weights.items()]
     graph = helper.make_graph(nodes, "g", values, results, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    opset = helper.make_opsetid("", 18)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=9)  # one that every onnxruntime reads
 
 
 def test_one_3x3_convolution_by_hand() -> None:
