@@ -87,7 +87,8 @@ def count_line(effect: CountEffect) -> str:
 def profile_lines(profile: Profile) -> Iterator[str]:
     """A profile for a terminal."""
     error, relation = profile.uncertainty, profile.relation
-    yield f"season {profile.season}: {profile.crop}, {profile.place}, {profile.from_date} to {profile.to_date}"
+    known = [text for text in (profile.crop, profile.place, f"{profile.from_date} to {profile.to_date}") if text]
+    yield f"season {profile.season}: {', '.join(known)}"
     yield f"  threshold  {profile.threshold:.3f} for IoU {profile.iou_target:g}, {_ends(error.interval)}"
     yield f"  sigma      {error.sigma:.4f} by equation 7; {error.sigma_units:.4f} over {relation.units} units"
     yield f"  line       IoU = {relation.b0:.3f} + {relation.b1:.3f} x confidence, R = {relation.r:.3f}"

@@ -29,7 +29,7 @@ def sample(
     whole_tiles: Annotated[
         bool, typer.Option("--whole-tiles", help="Choose n whole tiles instead: every fruit in them is labelled.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Another seed, another choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another choice.")] = 0,
 ) -> None:
     """Choose what to label: tiles of a run, with the model's predictions as labels to correct.
 
@@ -76,7 +76,7 @@ def fit(
     leave_out: Annotated[
         bool, typer.Option("--leave-out-suspects", help="Fit without confident predictions that overlap no label.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write a report: this HTML file, and a PNG beside it.")] = None,
     notes: Annotated[str, typer.Option(help="Noted in the profile.")] = "",
     json_file: JsonOption = None,
@@ -251,7 +251,7 @@ def _season_days(first: datetime | None, last: datetime | None) -> tuple[date, d
     from datetime import timedelta
 
     begin = first.date() if first else date.today()
-    return begin, last.date() if last else begin + timedelta(days=90)
+    return begin, last.date() if last else begin + min(timedelta(days=90), date.max - begin)
 
 
 def _season_facts(

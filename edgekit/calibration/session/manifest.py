@@ -114,11 +114,14 @@ def _tile(item: dict[str, Any], predictions: dict[str, list[dict[str, Any]]]) ->
 
 def _read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Annotations of each picture, in the order of the file, which is that of the run."""
-    data = json.loads(path.read_text("utf-8"))
-    names = {image["id"]: image["file_name"] for image in data["images"]}
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
-    for annotation in data["annotations"]:
-        found[names[annotation["image_id"]]].append(annotation)
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        names = {image["id"]: image["file_name"] for image in data["images"]}
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
+        for annotation in data["annotations"]:
+            found[names[annotation["image_id"]]].append(annotation)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
     return found
 
 
