@@ -190,3 +190,16 @@ def stored(out: Path, number: int = -1) -> SimpleNamespace:
 
 def scene(seed: int = 5, count: int = 60) -> Image:
     return strip(SIZE_WH, spread(count, SIZE_WH, seed))
+
+
+def ride_two_rows(out):
+    """A ride that is over: row 12 on the left with 60 fruit, row 13 on the right, ridden the other way, with 31."""
+    cameras = {"left": PacedCamera(), "right": PacedCamera()}
+    with Ride(site(out), cameras) as ride:
+        ride.start("12", "left")
+        ride.start("13", "right")
+        cameras["left"].show(window_frames(scene(5, 60)))
+        cameras["right"].show(window_frames(scene(6, 31), step_px=-25))
+        ride.until(lambda: all(camera.done for camera in cameras.values()))
+        ride.stop_row()
+        ride.until(lambda: ride.status().fruit == 91)

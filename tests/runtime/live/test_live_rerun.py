@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ride import PacedCamera, Ride, scene, site, stored, window_frames
+from ride import ride_two_rows, stored
 from run_scene import MagentaSegmenter, silent
 
 from edgekit.runtime.job import Job
@@ -13,15 +13,7 @@ from edgekit.store import RunFolder, RunReader
 
 
 def test_rows_of_a_ride_are_looked_at_again(tmp_path):
-    cameras = {"left": PacedCamera(), "right": PacedCamera()}
-    with Ride(site(tmp_path / "runs"), cameras) as ride:
-        ride.start("12", "left")
-        ride.start("13", "right")
-        cameras["left"].show(window_frames(scene(5, 60)))
-        cameras["right"].show(window_frames(scene(6, 31), step_px=-25))
-        ride.until(lambda: all(camera.done for camera in cameras.values()))
-        ride.stop_row()
-        ride.until(lambda: ride.status().fruit == 91)
+    ride_two_rows(tmp_path / "runs")
     (run,) = run_folders(tmp_path / "runs")
     found = stored_panoramas(run)
     job = Job(found.sources, "other.onnx", found.settings, 0.5, "option --threshold", built=found.rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ride import PacedCamera, Ride, scene, site, still, stored, window_frames
+from ride import PacedCamera, Ride, ride_two_rows, scene, site, still, stored, window_frames
 from run_scene import MagentaSegmenter
 
 from edgekit.runtime.control import RowStart
@@ -11,15 +11,7 @@ from edgekit.runtime.live.site import RowSettings
 
 
 def test_two_sides_each_have_their_row_and_their_count(tmp_path):
-    cameras = {"left": PacedCamera(), "right": PacedCamera()}
-    with Ride(site(tmp_path / "runs"), cameras) as ride:
-        ride.start("12", "left")
-        ride.start("13", "right")
-        cameras["left"].show(window_frames(scene(5, 60)))
-        cameras["right"].show(window_frames(scene(6, 31), step_px=-25))
-        ride.until(lambda: all(camera.done for camera in cameras.values()))
-        ride.stop_row()
-        ride.until(lambda: ride.status().fruit == 91)
+    ride_two_rows(tmp_path / "runs")
     found = stored(tmp_path / "runs")
     assert {name: (row.state, row.fruit) for name, row in found.rows.items()} == {
         "12 left": ("merged", 60),
