@@ -64,9 +64,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     if len(data) > LARGEST_FILE:
         raise SettingsError(f"{path} is larger than {LARGEST_FILE} bytes", mend="is it a settings file?")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        values: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, or a number of too many digits
         raise SettingsError(f"{path} is not TOML: {error}") from error
+    return values
 
 
 def settings_from(values: Mapping[str, Any], kind: type[Settings], *, within: str = "") -> Settings:
