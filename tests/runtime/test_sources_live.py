@@ -20,6 +20,7 @@ from edgekit.contracts import Frame, FrameSource
 from edgekit.errors import MissingDependencyError, SettingsError, SourceError
 from edgekit.runtime.sources import CameraDescription, LiveSettings, LiveSource, open_camera, open_source
 from edgekit.runtime.sources.feed import Feed
+from edgekit.runtime.sources.frame_pool import FramePool
 from edgekit.runtime.sources.framing import HeaderFraming, RawFraming
 from edgekit.settings_file import read_settings
 
@@ -43,7 +44,7 @@ def camera(tmp_path: Path, *bodies: str, settings: LiveSettings = HASTY) -> Live
         body = bodies[min(next(starts), len(bodies) - 1)]
         script = tmp_path / "camera.py"
         script.write_text(CAMERA + textwrap.dedent(body))
-        return Feed([sys.executable, str(script)], HeaderFraming())
+        return Feed([sys.executable, str(script)], HeaderFraming(FramePool(2)))
 
     return LiveSource("test camera", start, settings=settings)
 
@@ -204,7 +205,7 @@ def test_raw_rows_are_read_by_their_stride(tmp_path: Path) -> None:
     path = tmp_path / "raw"
     path.write_bytes(padded.tobytes() * 2 + b"rest")
     with path.open("rb") as pipe:
-        framing = RawFraming((7, 5))
+        framing = RawFraming((7, 5), FramePool(2))
         assert np.array_equal(framing.read(pipe).image, image)
         assert np.array_equal(framing.read(pipe).image, image)
         assert framing.read(pipe) is None

@@ -15,9 +15,9 @@ from edgekit.runtime.movement import Movement
 if TYPE_CHECKING:
     from edgekit.runtime.markers.row_marks import RowMarks
 
-FRAMES_WAITING = 32
-"""Frames that may wait for the panorama: two seconds at 15 Hz, 90 MB at 1280 x 720. A slow write or a moment without
-the processor costs no frame; when they are full, the camera's reader drops and counts."""
+FRAMES_WAITING = 24
+"""Frames that may wait for the panorama: with those in the camera's reader two seconds at 15 Hz. A slow write or a
+moment without the processor costs no frame; when they are full, the reader drops and counts."""
 SILENT_S = 2.5
 """A pause between two frames that is told as a gap in the row; the camera's reader is as patient (`LiveSettings`)."""
 _POLL_S = 0.1

@@ -23,7 +23,7 @@ from edgekit.runtime.control import (
     usual_socket,
 )
 from edgekit.runtime.job import Job
-from edgekit.runtime.live.gate import Closing, Gate, Opening
+from edgekit.runtime.live.gate import FRAMES_WAITING, Closing, Gate, Opening
 from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.run import LiveRun, Surroundings
 from edgekit.runtime.live.runs import day_of, is_of_day, make_folder, next_folder, unfinished
@@ -178,7 +178,7 @@ class Service:
         return RowMarks(self._site.markers, side=camera.side)
 
     def _open(self, camera: ReadyCamera) -> FrameSource:
-        return open_camera(camera.description, settings=self._site.patience, held=FRAMES_HELD)
+        return open_camera(camera.description, settings=self._site.patience, held=FRAMES_HELD, waiting=FRAMES_WAITING)
 
     def _tell_stage(self, name: str, seconds: float) -> None:
         if name != "capture":  # that is waiting for the next frame

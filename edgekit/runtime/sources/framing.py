@@ -9,9 +9,8 @@ import math
 import struct
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from edgekit.contracts import Image
+from edgekit.runtime.sources.frame_pool import FramePool
 
 _HEADER = struct.Struct("<4sIIId")
 _MAGIC = b"EKF2"
@@ -62,7 +61,10 @@ def packed(image: Image) -> bytes:
 
 
 class HeaderFraming:
-    """Frames with a `header` each."""
+    """Frames with a `header` each, read into the pool's memory."""
+
+    def __init__(self, pool: FramePool) -> None:
+        self._rows = _Rows(pool)
 
     def read(self, pipe: Pipe) -> Arrival | None:
         """The next frame, None where the pipe ended."""
@@ -72,30 +74,40 @@ class HeaderFraming:
         magic, width, height, stride, time_s = _HEADER.unpack(start)
         if magic != _MAGIC or not 0 < 3 * width <= stride or not 0 < stride * height < _MOST_BYTES:
             raise FramingError("the pipe is out of step")
-        image = _read_rows(pipe, (width, height), stride)
+        image = self._rows.read(pipe, (width, height), stride)
         return None if image is None else Arrival(image, None if math.isnan(time_s) else time_s)
 
 
 class RawFraming:
-    """Raw RGB pictures of one size, each row padded to four bytes, as GStreamer writes them."""
+    """Raw RGB pictures of one size, each row padded to four bytes, as GStreamer writes them; into the pool's memory."""
 
-    def __init__(self, size_wh: tuple[int, int]) -> None:
+    def __init__(self, size_wh: tuple[int, int], pool: FramePool) -> None:
+        self._rows = _Rows(pool)
         self._size_wh = size_wh
         self._stride = -(-size_wh[0] * 3 // 4) * 4
 
     def read(self, pipe: Pipe) -> Arrival | None:
         """The next frame, None where the pipe ended."""
-        image = _read_rows(pipe, self._size_wh, self._stride)
+        image = self._rows.read(pipe, self._size_wh, self._stride)
         return None if image is None else Arrival(image, None)
 
 
-def _read_rows(pipe: Pipe, size_wh: tuple[int, int], stride: int) -> Image | None:
-    """Pixels without the padding of their rows."""
-    width, height = size_wh
-    rows = np.empty((height, stride), np.uint8)
-    if not _fill(pipe, rows.data.cast("B")):
-        return None
-    return np.ascontiguousarray(rows[:, : width * 3]).reshape(height, width, 3)
+class _Rows:
+    """Pixels of frames without the padding of their rows."""
+
+    def __init__(self, pool: FramePool) -> None:
+        self._pool = pool
+        self._padded = FramePool(1)
+
+    def read(self, pipe: Pipe, size_wh: tuple[int, int], stride: int) -> Image | None:
+        """The pixels of one frame; None where the pipe ended."""
+        width, height = size_wh
+        rows = (self._pool if stride == 3 * width else self._padded).take(height, stride)
+        if not _fill(pipe, rows.data.cast("B")):
+            return None
+        if stride == 3 * width:
+            return rows.reshape(height, width, 3)
+        return self._pool.copy(rows[:, : width * 3].reshape(height, width, 3))
 
 
 def _fill(pipe: Pipe, buffer: memoryview) -> bool:

@@ -213,7 +213,7 @@ class LiveSource:
         self._delivered += 1
         self._last_s, self._trouble = newest.time_s, None
         self._first_s = newest.time_s if self._first_s is None else self._first_s
-        image = newest.image if self._turn is None else np.ascontiguousarray(self._turn(newest.image))
+        image = newest.image if self._turn is None else self._turn(newest.image)
         return Frame(image, number, newest.time_s, device_time_s=newest.device_time_s)
 
     def _watch(self, pace: Pace, newest: Newest) -> None:
