@@ -30,6 +30,31 @@ def storage_error(path: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot write {path}: {what}", mend=mend)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are not there yet.
+
+    Raises:
+        StorageError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from error
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folder of a file that will be written: what cannot be written is told before the work, not after.
+
+    Raises:
+        StorageError: the path is a folder, or its folder cannot be made or written to.
+    """
+    if path.is_dir():
+        raise StorageError(f"cannot write {path}: it is a folder", mend="name a file in it")
+    make_folder(path.parent)
+    if not os.access(path.parent, os.W_OK):
+        raise storage_error(path, PermissionError(errno.EACCES, "permission denied"))
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; when the block ends well, flush it to the disk and rename it to `path`.

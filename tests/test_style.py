@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 LEVELS = (
-    ("contracts", "errors"),
+    ("contracts", "errors", "wording"),
     ("atomic",),
     ("environment", "device", "graph", "masks", "labels", "settings_file", "templates"),
     ("segment", "tiles", "store"),

@@ -75,8 +75,7 @@ def fit_bands(
     settings = settings or FitSettings()
     if pairs.height is None:
         raise SettingsError("the pairs have no heights", mend="fit with --run, or add a column height to the table")
-    if len(edges) < 3 or edges[0] != 0 or edges[-1] != 1 or any(a >= b for a, b in pairwise(edges)):
-        raise SettingsError(f"band edges {list(edges)}", mend="let them rise from 0 to 1, such as 0, 0.5, 1")
+    require_edges(edges)
     which = np.clip(np.searchsorted(edges, pairs.height, side="right") - 1, 0, len(edges) - 2)
     parts = [pairs.select(which == band) for band in range(len(edges) - 1)]
     fits = [_fit_or_refusal(part, pooled.iou_target, settings) for part in parts]
@@ -88,6 +87,16 @@ def fit_bands(
         for band, (part, fit) in enumerate(zip(parts, fits, strict=True))
     ]
     return BandsResult(tuple(bands), separate, p_value, spread)
+
+
+def require_edges(edges: Sequence[float]) -> None:
+    """Pass where edges cut the heights into two bands or more.
+
+    Raises:
+        SettingsError: they do not rise from 0 to 1.
+    """
+    if len(edges) < 3 or edges[0] != 0 or edges[-1] != 1 or not all(a < b for a, b in pairwise(edges)):
+        raise SettingsError(f"band edges {list(edges)}", mend="let them rise from 0 to 1, such as 0, 0.5, 1")
 
 
 def _fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings) -> ThresholdFit | CalibrationRefused:

@@ -21,16 +21,24 @@ class LineChecks:
     straight_p: float | None
     """Of no curvature: F test of a quadratic term."""
     monotone_threshold: float | None
-    """Lowest confidence from which the monotone fit reaches the target; None where it never does."""
+    """Lowest confidence seen from which the monotone fit reaches the target; None where it never does."""
     monotone_reason: str | None
-    """Why there is no monotone threshold."""
+    """Why the monotone threshold is none, or only a bound: the fit crosses the target outside the confidences seen."""
 
 
 def check_line(x: Floats, y: Floats, iou_target: float) -> LineChecks:
     """All checks of pairs that have a line; x and y are float64, n."""
     crossing = monotone_threshold(x, y, iou_target)
-    reason = None if crossing is not None else f"the monotone fit stays below {iou_target:g} up to {x.max():.3f}"
-    return LineChecks(even_scatter_p(x, y), straight_p(x, y), crossing, reason)
+    return LineChecks(even_scatter_p(x, y), straight_p(x, y), crossing, _why_outside(x, crossing, iou_target))
+
+
+def _why_outside(x: Floats, crossing: float | None, iou_target: float) -> str | None:
+    low, high = float(x.min()), float(x.max())
+    if crossing is None:
+        return f"the monotone fit stays below IoU {iou_target:g} up to {high:.3f}, the highest confidence seen"
+    if crossing <= low:
+        return f"the monotone fit reaches IoU {iou_target:g} from {low:.3f} on, the lowest confidence seen"
+    return None
 
 
 def even_scatter_p(x: Floats, y: Floats) -> float | None:

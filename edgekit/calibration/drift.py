@@ -11,11 +11,14 @@ Nothing is assumed of how predictions of one tile hang together.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from edgekit.calibration.pairs import Floats, Pairs
+from edgekit.errors import SettingsError
+from edgekit.wording import counted
 
 BINS = 20
 """Steps of the stored distribution: ranks to 0.05, interpolated between."""
@@ -38,6 +41,10 @@ class ConfidenceReference:
     spread_error: float
     tiles: int
     """Tiles with predictions that it was taken from."""
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2 or any(low > high for low, high in pairwise(self.edges)):
+            raise SettingsError(f"confidences.edges = {list(self.edges)}", mend="write two or more rising numbers")
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class DriftStatus:
         if self.rank_shift is None:
             return "no confidences seen yet"
         way = "lower" if self.rank_shift < 0 else "higher"
-        place = f"mean rank {abs(self.rank_shift):.3f} {way} than the profile's over {self.tiles} tiles"
+        place = f"mean rank {abs(self.rank_shift):.3f} {way} than the profile's over {counted(self.tiles, 'tile')}"
         if self.drifted:
             return f"confidences have drifted from the profile's ({place}): calibrate again"
         return f"confidences agree with the profile's ({place})"

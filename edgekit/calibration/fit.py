@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,7 @@ from edgekit.calibration.results import Interval, ThresholdFit, Uncertainty
 from edgekit.calibration.settings import FitSettings
 from edgekit.calibration.sigma import sigma_by_propagation, sigma_closed_form
 from edgekit.errors import SettingsError
+from edgekit.wording import counted
 
 PAIRING_RULE = (
     "every prediction at or above the score floor, with its best mask IoU over the labels of its tile, "
@@ -196,16 +197,27 @@ def _overlapping_only(pairs: Pairs, iou_target: float) -> float | None:
     return threshold if np.isfinite(threshold) else None
 
 
+def _about_monotone(case: _Case, checks: LineChecks, uncertainty: Uncertainty) -> Iterator[str]:
+    """Where the monotone fit, which assumes no line, says something else than the line."""
+    bent = checks.straight_p is not None and checks.straight_p < 1 - case.settings.level
+    telling = (
+        "the relation is bent" if bent else "the relation may be bent, though the pairs do not tell it from a line"
+    )
+    if checks.monotone_reason is not None:
+        yield f"{checks.monotone_reason}: its threshold lies outside the data"
+    elif checks.monotone_threshold not in uncertainty.acted:
+        low, high = uncertainty.acted
+        place = f"the monotone fit reaches IoU {case.iou_target:g} at {checks.monotone_threshold:.3f}"
+        yield f"{telling}: {place}, outside {low:.3f} to {high:.3f}"
+
+
 def _warnings(case: _Case, checks: LineChecks, uncertainty: Uncertainty, suspects: int) -> tuple[str, ...]:
     """What a person should know before acting on the threshold."""
-    found = []
+    found = list(_about_monotone(case, checks, uncertainty))
     low, high = uncertainty.acted
-    bent = checks.straight_p is not None and checks.straight_p < 1 - case.settings.level
-    if bent and checks.monotone_threshold is not None and checks.monotone_threshold not in uncertainty.acted:
-        place = f"the monotone fit reaches IoU {case.iou_target:g} at {checks.monotone_threshold:.3f}"
-        found.append(f"the relation is bent: {place}, outside {low:.3f} to {high:.3f}")
     if suspects and not case.settings.leave_out_suspects:
-        found.append(f"{suspects} confident predictions overlap no label: look at them, fruit may be unlabelled")
+        who = f"{counted(suspects, 'confident prediction')} overlap{'s' if suspects == 1 else ''} no label"
+        found.append(f"{who}: fruit may be unlabelled there, look at the pictures")
     if len(case.used) < FEW_PAIRS:
         found.append(f"fewer than {FEW_PAIRS} pairs: the interval covers less than its level says")
     if low <= 0 or high >= 1:

@@ -14,6 +14,7 @@ from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.refusal import CalibrationRefused, Reason
 from edgekit.calibration.regression import fit_line
 from edgekit.calibration.settings import FitSettings
+from edgekit.wording import counted
 
 SAME = 1e-12
 """Variances up to this count as none: rounding of equal scores leaves about 1e-17."""
@@ -30,17 +31,23 @@ def require_fair_pairs(used: Pairs, given: Pairs, settings: FitSettings) -> None
     limit = 1 - settings.min_inlier_share if settings.leave_out_suspects else settings.max_suspect_share
     if share > limit:
         names = ", ".join(_tiles_by_count(given.select(suspects))[:5])
-        what = f"{int(suspects.sum())} of {len(given)} predictions are confident and overlap no label (most in {names})"
+        what = (
+            f"confident but overlapping no label: {int(suspects.sum())} of {len(given)} predictions (most in {names})"
+        )
         mend = "label the fruit that is missing there, or leave such predictions out with --leave-out-suspects"
         raise CalibrationRefused(Reason.TOO_FEW_INLIERS, what, mend=mend)
     if len(used) < settings.min_pairs:
-        below = f", {len(given) - len(used)} more were left out" if len(given) > len(used) else ""
-        what = f"{len(used)} pairs, at least {settings.min_pairs} are needed{below}"
-        raise CalibrationRefused(Reason.TOO_FEW_PAIRS, what, mend="label more tiles")
+        left_out = len(given) - len(used)
+        below = f", {left_out} more left out (below the score floor {settings.score_floor:g}, or suspects)"
+        what = f"{counted(len(used), 'pair')}, at least {settings.min_pairs} are needed{below if left_out else ''}"
+        mend = "label more tiles" if len(given) else "label tiles in which the model finds something"
+        raise CalibrationRefused(Reason.TOO_FEW_PAIRS, what, mend=mend)
     units = used.by_unit.number
     if units < settings.min_units:
-        kind = "tiles" if used.unit is None else "units (pictures, or stretches of row)"
-        what = f"the pairs come from {units} {kind}, at least {settings.min_units} are needed"
+        kind = (
+            counted(units, "tile") if used.unit is None else f"{counted(units, 'unit')} (pictures, or stretches of row)"
+        )
+        what = f"the pairs come from {kind}, at least {settings.min_units} are needed"
         raise CalibrationRefused(Reason.TOO_FEW_TILES, what, mend="label more tiles, a few fruit in each are enough")
 
 

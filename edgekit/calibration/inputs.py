@@ -69,28 +69,39 @@ def load_inputs(request: InputRequest) -> FitInputs:
         ProfileError: the session's model is not the run's.
         CalibrationRefused: a table with values that are not finite or not between 0 and 1.
     """
+    _require_effect(request)
+    source = request.source or request.labels
     if request.table is not None:
-        if request.source is not None or request.labels is not None:
-            raise LabelsError("a table and labels were named", mend="leave one of them out")
         return FitInputs(
             read_pairs(request.table, unit_pattern=request.unit_pattern), None, request.table.name, None, None, (), None
         )
-    if request.source is None:
+    if source is None:
         raise LabelsError("neither labels nor a table were named", mend="name a session, labels, or --pairs TABLE.csv")
-    if not request.source.exists():
-        raise LabelsError(f"there is no {request.source}", mend="name a session folder, or labels")
-    folder = find_session(request.source)
+    if not source.exists():
+        raise LabelsError(f"there is no {source}", mend="name a session folder, or labels")
+    folder = find_session(source)
     if folder is not None:
-        return _of_session(read_session(folder), request)
+        return _of_session(read_session(folder), source, request)
+    if request.labels not in (None, source):
+        raise LabelsError(f"{source} is no session, and --labels names others", mend="leave one of them out")
     if request.run is None:
         mend = f"name the run (--run), or a session folder with its {MANIFEST}"
-        raise LabelsError(f"the labels in {request.source} say nothing of confidences", mend=mend)
-    return _of_run(request.source, request.run, request)
+        raise LabelsError(f"the labels in {source} say nothing of confidences", mend=mend)
+    return _of_run(source, request.run, request)
 
 
-def _of_session(session: Session, request: InputRequest) -> FitInputs:
-    assert request.source is not None
-    inside = request.source if request.source.resolve() != session.folder.resolve() else None
+def _require_effect(request: InputRequest) -> None:
+    """Pass where everything that was named is used: what has no effect is a misunderstanding."""
+    if request.table is None and request.unit_pattern is not None:
+        raise LabelsError("--unit-pattern is for a table", mend="labels tell their units; leave it out")
+    if request.table is not None and (request.source is not None or request.labels is not None):
+        raise LabelsError("a table and labels were named", mend="leave one of them out")
+    if request.table is not None and request.class_map:
+        raise LabelsError("--class-map is for labels: a table has no classes", mend="leave it out")
+
+
+def _of_session(session: Session, source: Path, request: InputRequest) -> FitInputs:
+    inside = source if source.resolve() != session.folder.resolve() else None
     path = request.labels or inside or corrected_labels(session)
     if request.run is not None:
         _require_same_model(session, request.run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgekit.calibration.refusal import CalibrationRefused, Reason
+from edgekit.wording import counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,7 +64,7 @@ class Pairs:
         n = len(self.confidence)
         for name, values in columns.items():
             column = np.array(values, np.float64)
-            _require_shares(name, column)
+            require_shares(name, column)
             self._set_column(name, column, n)
         self._set_column("tile", np.array(self.tile, np.str_), n)
         if self.unit is not None:
@@ -110,13 +111,34 @@ class Pairs:
         )
 
 
-def _require_shares(name: str, column: Floats) -> None:
-    """Refuse NaN, infinities and anything outside 0 to 1, and name the first row of them."""
+def pair_number(row: int) -> str:
+    """Where a value lies, for messages: pairs are counted from 1."""
+    return f"pair {row + 1}"
+
+
+def require_shares(name: str, column: Floats, *, place: Callable[[int], str] = pair_number) -> None:
+    """Pass where every value is a number from 0 to 1.
+
+    Args:
+        name: of the column, for messages.
+        column: float64, n.
+        place: what a row is called where the person looks for it, such as the line of the file.
+
+    Raises:
+        CalibrationRefused: NaN, infinities or anything outside 0 to 1; the first row of them is named.
+    """
     for reason, bad, kind in (
         (Reason.NOT_FINITE, ~np.isfinite(column), "not a finite number"),
         (Reason.NOT_A_SHARE, (column < 0) | (column > 1), "outside 0 to 1"),
     ):
         if bad.any():
             row = int(np.argmax(bad))
-            what = f"{int(bad.sum())} values of {name} are {kind}, the first in pair {row + 1}: {column.flat[row]}"
-            raise CalibrationRefused(reason, what, mend="mend or remove these rows")
+            values = counted(int(bad.sum()), "value")
+            what = f"{values} of {name} {kind}, the first in {place(row)}: {column.flat[row]:g}"
+            raise CalibrationRefused(reason, what, mend=_mend(column))
+
+
+def _mend(column: Floats) -> str:
+    known = column[np.isfinite(column)]
+    percents = len(known) > 0 and known.min() >= 0 and 2 < known.max() <= 100
+    return "if these are percents, divide the column by 100" if percents else "mend or remove these rows"

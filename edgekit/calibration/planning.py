@@ -35,8 +35,7 @@ def plan_labels(fit: ThresholdFit, sigma_wanted: float) -> LabelPlan:
     Raises:
         SettingsError: a sigma that is not positive.
     """
-    if not sigma_wanted > 0:
-        raise SettingsError(f"sigma {sigma_wanted:g}", mend="ask for a positive one, such as 0.02")
+    require_sigma(sigma_wanted)
     error = fit.uncertainty
     effect = max(error.design_effect, 1.0) if math.isfinite(error.design_effect) else 1.0
     a_tile = fit.n / fit.tiles
@@ -53,6 +52,16 @@ def plan_labels(fit: ThresholdFit, sigma_wanted: float) -> LabelPlan:
         more_tiles=max(needed - fit.tiles, 0),
         tiles_needed_singly=independent,
     )
+
+
+def require_sigma(sigma_wanted: float) -> None:
+    """Pass where labels can reach a sigma.
+
+    Raises:
+        SettingsError: it is not positive, or not a number.
+    """
+    if not 0 < sigma_wanted < math.inf:
+        raise SettingsError(f"sigma {sigma_wanted:g}", mend="ask for a positive one, such as 0.02")
 
 
 def sigma_curve(fit: ThresholdFit, pair_counts: list[int]) -> list[tuple[int, float, float]]:

@@ -11,6 +11,8 @@ from edgekit.errors import SettingsError
 
 PROFILE_FORMAT = 1
 """Version of the profile file."""
+SAME = 1e-6
+"""Figures of a profile agree up to this: they are written in full, so only a change by hand moves them further."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,16 @@ class ProfileUncertainty:
     fieller: tuple[float, ...]
     unit_fieller: tuple[float, ...]
     bootstrap: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("interval", "fieller", "unit_fieller", "bootstrap"):
+            _require_ends(f"uncertainty.{name}", getattr(self, name))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Low and high end of the three intervals that `interval` is made of."""
+        three = (self.fieller, self.unit_fieller, self.bootstrap)
+        return min(low for low, _ in three), max(high for _, high in three)
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,14 @@ class ProfileRelation:
     """Fisher's interval; empty where there is none."""
     p_value: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.units < 2:
+            raise SettingsError(f"relation.units = {self.units}", mend="the spread between units needs two or more")
+        if self.b1 <= 0:
+            raise SettingsError(f"relation.b1 = {self.b1:g}", mend="a line that does not rise has no threshold")
+        if self.r_interval:
+            _require_ends("relation.r_interval", self.r_interval)
+
 
 @dataclass(frozen=True)
 class ProfileBand:
@@ -58,6 +78,11 @@ class ProfileBand:
     threshold: float
     sigma: float
     n: int
+
+    def __post_init__(self) -> None:
+        _require_ends("bands: top and bottom", (self.top, self.bottom))
+        for name, value in (("top", self.top), ("bottom", self.bottom), ("threshold", self.threshold)):
+            _require_share(f"bands: {name}", value)
 
 
 @dataclass(frozen=True)
@@ -117,10 +142,25 @@ class Profile:
             raise SettingsError(f"format = {self.format}", mend=f"this edgekit reads format {PROFILE_FORMAT}")
         require_season(self.season, (self.from_date, self.to_date))
         for name, value in (("threshold", self.threshold), ("iou_target", self.iou_target)):
-            if not 0 <= value <= 1:
-                raise SettingsError(f"{name} = {value:g}", mend="it lies between 0 and 1")
+            _require_share(name, value)
         if not self.end.complete:
             raise SettingsError("end.complete = false", mend="write the profile again with edgekit calibrate fit")
+
+    def doubts(self) -> tuple[str, ...]:
+        """Figures that do not fit together, in words: somebody changed them after the fit."""
+        found = []
+        by_line = (self.iou_target - self.relation.b0) / self.relation.b1
+        if abs(by_line - self.threshold) > SAME:
+            says = f"its line gives {by_line:.3f} for IoU {self.iou_target:g}"
+            found.append(f"the threshold {self.threshold:g} was changed by hand: {says}")
+        low, high = self.uncertainty.interval
+        if max(abs(a - b) for a, b in zip((low, high), self.uncertainty.span, strict=True)) > SAME:
+            says = "{:.3f} to {:.3f}".format(*self.uncertainty.span)
+            found.append(f"the interval {low:g} to {high:g} was changed by hand: its procedures give {says}")
+        if abs(self.relation.r**2 - self.relation.r_squared) > SAME:
+            found.append(f"r_squared {self.relation.r_squared:g} is not the square of r {self.relation.r:g}")
+        mend = "fit again, or set a threshold of your own with edgekit run --threshold"
+        return tuple(f"season {self.season}: {text} ({mend})" for text in found)
 
     def holds_on(self, day: date) -> bool:
         """Whether the day lies in the season."""
@@ -132,6 +172,16 @@ class Profile:
             if band.top <= height <= band.bottom:
                 return band.threshold
         return self.threshold
+
+
+def _require_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise SettingsError(f"{name} = {value:g}", mend="it lies between 0 and 1")
+
+
+def _require_ends(name: str, ends: tuple[float, ...]) -> None:
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise SettingsError(f"{name} = {list(ends)}", mend="write two numbers, the lower one first")
 
 
 def require_season(name: str, days: tuple[date, date]) -> None:

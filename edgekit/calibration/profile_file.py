@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from edgekit.atomic import storage_error, write_atomic
+from edgekit.atomic import prepare_file, write_atomic
 from edgekit.calibration.profile import Profile
 from edgekit.errors import ProfileError, SettingsError
 from edgekit.settings_file import settings_from
@@ -32,34 +32,49 @@ ENDING = "[end]\ncomplete = true"
 
 
 class ProfileDamagedError(ProfileError):
-    """A profile that does not end as every profile does: writing was cut, or the file system lost a part."""
+    """A profile that lost a part: writing was cut, or the file system left zeros or nothing."""
 
 
 def load_profile(path_or_name: str | Path, folder: Path | None = None) -> Profile:
     """A profile by its path, or by its season's name in a folder.
 
+    One that is damaged is set aside in a folder of profiles, so that nothing meets it again; a file that was named by
+    its path is left where it is.
+
     Raises:
-        ProfileDamagedError: the file was cut.
+        ProfileDamagedError: the file lost a part.
         ProfileError: no such profile, or one that breaks the format.
     """
     path = Path(path_or_name)
-    if path.suffix != SUFFIX or not path.exists():
-        path = _path_by_name(str(path_or_name), folder or Path("calibration"))
-    return parse_profile(_read(path), str(path))
+    if path.suffix == SUFFIX and path.exists():
+        return parse_profile(_read(path), str(path))
+    return load_from_folder(_path_by_name(str(path_or_name), folder or Path("calibration")))
+
+
+def load_from_folder(path: Path) -> Profile:
+    """A profile that lies in a folder of profiles; one that is damaged is renamed to `<name>.toml.damaged`.
+
+    Raises:
+        ProfileDamagedError: the file lost a part; the message says whether it was set aside.
+        ProfileError: it cannot be read or breaks the format; it stays where it is.
+    """
+    try:
+        return parse_profile(_read(path), str(path))
+    except ProfileDamagedError as error:
+        moved = _set_aside(path)
+        what = f"{error.what}; set aside as {moved.name}" if moved else error.what
+        raise ProfileDamagedError(what, mend=error.mend) from error
 
 
 def parse_profile(data: bytes, name: str) -> Profile:
     """The profile in the bytes of a file; `name` is for messages.
 
     Raises:
-        ProfileDamagedError: the bytes do not end as a profile does.
-        ProfileError: no TOML, unknown keys, values of a wrong type or out of range.
+        ProfileDamagedError: nothing at all, zeros, or a beginning without its end.
+        ProfileError: no profile, no TOML, unknown keys, values of a wrong type or out of range.
     """
-    text = data.decode("utf-8", "replace")
-    if not text.replace("\r\n", "\n").rstrip("\n ").endswith(ENDING):
-        raise ProfileDamagedError(
-            f"{name} was cut: its last lines are missing", mend="calibrate again, or copy it anew"
-        )
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    _require_whole(text, name)
     try:
         return settings_from(tomllib.loads(text), Profile)
     except tomllib.TOMLDecodeError as error:
@@ -77,23 +92,46 @@ def format_profile(profile: Profile) -> bytes:
 
 
 def write_profile(profile: Profile, folder: Path) -> Path:
-    """Write `<season>.toml` into a folder; one that is there already is kept as `<season>.toml.old`.
+    """Write `<season>.toml` into a folder; one that is there already is kept as `<season>.toml.old`, where it can be
+    read, else as `<season>.toml.damaged`, so that the last good one is not lost.
 
     Raises:
         StorageError: it cannot be written; the old profile is as it was.
+        ProfileError: what is there under that name is no file.
     """
     path = folder / (profile.season + SUFFIX)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from error
+    prepare_file(path)
     if path.exists():
-        write_atomic(path.with_name(path.name + OLD_SUFFIX), path.read_bytes())
+        before = _read(path)
+        write_atomic(path.with_name(path.name + _suffix_of(before)), before)
     write_atomic(path, format_profile(profile))
     return path
 
 
-def set_aside(path: Path) -> Path | None:
+def _require_whole(text: str, name: str) -> None:
+    """Pass where the text ends as every profile does; else say what it is."""
+    mend = "calibrate again, or copy it anew"
+    if not text.strip():
+        raise ProfileDamagedError(f"{name} is empty", mend=mend)
+    if not text.strip("\0"):
+        raise ProfileDamagedError(f"{name} holds only zeros: the power went while it was written", mend=mend)
+    if text.rstrip("\n ").endswith(ENDING):
+        return
+    if text.startswith(HEADER) or HEADER.startswith(text):
+        raise ProfileDamagedError(f"{name} was cut: its last lines are missing", mend=mend)
+    what = f"{name} is no season profile: neither its first line nor its last ones are there"
+    raise ProfileError(what, mend="name one that edgekit calibrate fit wrote")
+
+
+def _suffix_of(before: bytes) -> str:
+    try:
+        parse_profile(before, "the profile before")
+    except ProfileError:
+        return SET_ASIDE_SUFFIX
+    return OLD_SUFFIX
+
+
+def _set_aside(path: Path) -> Path | None:
     """Rename a damaged profile so that it is not met again; None where the folder cannot be written."""
     target = path.with_name(path.name + SET_ASIDE_SUFFIX)
     try:
@@ -113,10 +151,12 @@ def _path_by_name(name: str, folder: Path) -> Path:
     path = folder / (name.removesuffix(SUFFIX) + SUFFIX)
     if path.exists():
         return path
+    if not folder.is_dir():
+        raise ProfileError(f"there is no profile {name}, and no folder {folder}", mend="name the folder: --profiles")
     known = sorted(found.stem for found in folder.glob("*" + SUFFIX))
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    mend = f"the nearest season is {near[0]}" if near else "make one with edgekit calibrate fit"
-    raise ProfileError(f"there is no profile {name} in {folder}", mend=mend)
+    near = difflib.get_close_matches(name, known, n=1)
+    mend = f"it holds {', '.join(known)}" if known else "it holds none: make one with edgekit calibrate fit"
+    raise ProfileError(f"there is no profile {name} in {folder}", mend=f"did you mean {near[0]}?" if near else mend)
 
 
 def _without_none(value: Any) -> Any:

@@ -62,9 +62,7 @@ def control_risk(
         CalibrationRefused: no threshold of the grid keeps the promise with these labels.
         SettingsError: shares that are not between 0 and 1.
     """
-    for name, share in (("good_share", good_share), ("delta", delta), ("iou_target", iou_target)):
-        if not 0 < share < 1:
-            raise SettingsError(f"{name} = {share:g}", mend="it lies between 0 and 1")
+    require_promise(iou_target, good_share, delta)
     grid = np.array(GRID)
     kept, good, effect = counts_above(pairs, iou_target, grid)
     p_values = share_p_values(kept, good, good_share, effect if by_unit else np.ones_like(effect))
@@ -85,6 +83,17 @@ def control_risk(
         int(good[at]),
         float(effect[at]) if by_unit else 1.0,
     )
+
+
+def require_promise(iou_target: float, good_share: float, delta: float) -> None:
+    """Pass where a promise can be kept and broken.
+
+    Raises:
+        SettingsError: a share that is not between 0 and 1.
+    """
+    for name, share in (("good_share", good_share), ("delta", delta), ("iou_target", iou_target)):
+        if not 0 < share < 1:
+            raise SettingsError(f"{name} = {share:g}", mend="it lies between 0 and 1")
 
 
 def counts_above(pairs: Pairs, iou_target: float, grid: Floats) -> tuple[Floats, Floats, Floats]:

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from edgekit.calibration.profile import Profile
-from edgekit.calibration.profile_file import SUFFIX, ProfileDamagedError, load_profile, set_aside
+from edgekit.calibration.profile_file import SUFFIX, load_from_folder, load_profile
 from edgekit.errors import ProfileError
 
 
@@ -45,8 +45,9 @@ def pick_profile(
     if season is not None:
         profile = load_profile(season, folder)
         warning = require_model(profile, model_id, allow_model_mismatch=allow_model_mismatch)
-        return ProfileChoice(profile, f"season {season} was asked for", (warning,) if warning else ())
-    profiles, warnings = read_profiles(folder)
+        warnings = [*([warning] if warning else []), *profile.doubts()]
+        return ProfileChoice(profile, f"season {season} was asked for", tuple(warnings))
+    profiles, warnings = _read_profiles(folder)
     fitting = [profile for profile in profiles if profile.holds_on(day)]
     own = [profile for profile in fitting if profile.model_id == model_id]
     if not own and fitting and allow_model_mismatch:
@@ -57,6 +58,7 @@ def pick_profile(
         return ProfileChoice(None, f"no profile of this model in {folder} holds on {day}", tuple(warnings))
     chosen = _latest(own)
     warnings += [f"season {other.season} holds on {day} too" for other in own if other is not chosen]
+    warnings += chosen.doubts()
     return ProfileChoice(chosen, f"season {chosen.season} holds on {day}", tuple(warnings))
 
 
@@ -74,25 +76,21 @@ def require_model(profile: Profile, model_id: str, *, allow_model_mismatch: bool
     raise ProfileError(what, mend="calibrate this model, or pass --allow-model-mismatch and mind the count")
 
 
-def read_profiles(folder: Path) -> tuple[list[Profile], list[str]]:
-    """Every profile of a folder in the order of names, and what was wrong with the others.
-
-    A file that was cut is set aside under another name; one that a person wrote wrongly stays where it is.
-    """
+def _read_profiles(folder: Path) -> tuple[list[Profile], list[str]]:
+    """Every profile of a folder in the order of names, and what was wrong with the others."""
     profiles, warnings = [], []
     for path in sorted(folder.glob("*" + SUFFIX)):
         found = _profile_or_error(path)
         if isinstance(found, Profile):
             profiles.append(found)
-            continue
-        moved = set_aside(path) if isinstance(found, ProfileDamagedError) else None
-        warnings.append(f"{found}; set aside as {moved.name}" if moved else f"{found}; not used")
+        else:
+            warnings.append(f"{found}; not used")
     return profiles, warnings
 
 
 def _profile_or_error(path: Path) -> Profile | ProfileError:
     try:
-        return load_profile(path)
+        return load_from_folder(path)
     except ProfileError as error:
         return error
 

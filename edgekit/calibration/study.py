@@ -6,24 +6,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgekit.calibration.bands import BandsResult, fit_bands
+from edgekit.calibration.bands import BandsResult, fit_bands, require_edges
 from edgekit.calibration.build_profile import SeasonFacts, build_profile
 from edgekit.calibration.count_effect import CountEffect, count_effect
 from edgekit.calibration.f1 import BestF1, best_f1
-from edgekit.calibration.fit import fit_thresholds
+from edgekit.calibration.fit import fit_thresholds, require_iou_target
 from edgekit.calibration.inputs import FitInputs
-from edgekit.calibration.planning import LabelPlan, plan_labels
+from edgekit.calibration.planning import LabelPlan, plan_labels, require_sigma
 from edgekit.calibration.profile import Profile, ProfileBand
 from edgekit.calibration.refusal import CalibrationRefused
 from edgekit.calibration.results import ThresholdFit
-from edgekit.calibration.risk import RiskControl, control_risk
+from edgekit.calibration.risk import RiskControl, control_risk, require_promise
 from edgekit.calibration.settings import FitSettings
 from edgekit.calibration.words import as_json
 
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What is asked beside the fit."""
+    """What is asked beside the fit.
+
+    Raises:
+        SettingsError: targets, edges or shares that cannot be.
+    """
 
     iou_targets: tuple[float, ...]
     """The first sets the profile."""
@@ -33,6 +37,16 @@ class StudyRequest:
     delta: float = 0.1
     run: Path | None = None
     """To tell what the threshold does to its count."""
+
+    def __post_init__(self) -> None:
+        for target in self.iou_targets:
+            require_iou_target(target)
+        if self.band_edges:
+            require_edges(self.band_edges)
+        if self.sigma_wanted is not None:
+            require_sigma(self.sigma_wanted)
+        if self.good_share is not None:
+            require_promise(self.iou_targets[0], self.good_share, self.delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +68,8 @@ class Study:
         """Fit every target and answer what was asked.
 
         Raises:
-            SettingsError: targets, edges or shares that cannot be.
+            SettingsError: bands are wanted of pairs without heights.
+            RunFolderError: the run cannot be read.
         """
         fits = fit_thresholds(inputs.pairs, request.iou_targets, settings=settings)
         main = fits[request.iou_targets[0]]
@@ -80,9 +95,10 @@ class Study:
         main = self.fits[self.request.iou_targets[0]]
         if isinstance(main, ThresholdFit):
             return main
-        if season is None:
-            raise main
-        raise CalibrationRefused(main.reason, f"season {season} is left as it is: {main.what}", mend=main.mend or "")
+        what = f"no threshold for IoU {self.request.iou_targets[0]:g}: {main.what}"
+        if season is not None:
+            what += f"; season {season} is left as it is"
+        raise CalibrationRefused(main.reason, what, mend=main.mend or "")
 
     def profile(self, fit: ThresholdFit, facts: SeasonFacts) -> Profile:
         """The profile of a fit of this study.

@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
 from edgekit.atomic import write_atomic
-from edgekit.calibration.pairs import Pairs
+from edgekit.calibration.pairs import Floats, Pairs, require_shares
 from edgekit.calibration.units import Texts, units_by_name, units_by_pattern
 from edgekit.errors import LabelsError
 
 COLUMNS = ("confidence", "iou", "tile")
 HEIGHT, UNIT = "height", "unit"
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The cells of a file, each row with the line that it stands in: that is where a person looks for it."""
+
+    path: Path
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+    def place(self, row: int) -> str:
+        return f"{self.path}, line {self.lines[row]}"
+
+    def texts(self, name: str) -> Texts:
+        """One column as text.
+
+        Raises:
+            LabelsError: a cell is empty.
+        """
+        found = self._cells(name)
+        if "" in found:
+            row = found.index("")
+            raise LabelsError(f"{self.place(row)}: no {name}", mend=f"name the {name} of every prediction")
+        return np.array(found, np.str_)
+
+    def shares(self, name: str) -> Floats:
+        """One column as numbers from 0 to 1.
+
+        Raises:
+            LabelsError: a cell is no number.
+            CalibrationRefused: a number that is not finite or not between 0 and 1.
+        """
+        cells = enumerate(self._cells(name))
+        column = np.array([_number(cell, f"{self.place(row)}: {name}") for row, cell in cells], np.float64)
+        require_shares(name, column, place=self.place)
+        return column
+
+    def _cells(self, name: str) -> list[str]:
+        at = self.names.index(name)
+        return [row[at].strip() if at < len(row) else "" for row in self.rows]
 
 
 def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
@@ -25,28 +67,17 @@ def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
 
     Raises:
         SettingsError: a pattern that does not fit.
-        LabelsError: no such file, a column is missing, or a cell is no number.
+        LabelsError: no such file, no CSV, no pair in it, a column is missing, or a cell is no number.
         CalibrationRefused: a number that is not finite or not between 0 and 1.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, delimiter=_delimiter(file))
-            names = [name.strip() for name in reader.fieldnames or []]
-            reader.fieldnames = names
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LabelsError(f"cannot read {path}: {error}") from error
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        mend = f"it has {', '.join(names) or 'no columns'}; confidence, iou and tile are needed"
-        raise LabelsError(f"{path} has no column {', '.join(missing)}", mend=mend)
-    numbers = {name: _numbers(rows, name, path) for name in ("confidence", "iou", HEIGHT) if name in names}
-    tiles = _texts(rows, "tile", path)
+    table = _read_table(path)
+    tiles = table.texts("tile")
     if unit_pattern is not None:
         units: Texts | None = units_by_pattern(tiles, unit_pattern)
     else:
-        units = _texts(rows, UNIT, path) if UNIT in names else units_by_name(tiles)
-    return Pairs(numbers["confidence"], numbers["iou"], tiles, numbers.get(HEIGHT), units)
+        units = table.texts(UNIT) if UNIT in table.names else units_by_name(tiles)
+    height = table.shares(HEIGHT) if HEIGHT in table.names else None
+    return Pairs(table.shares("confidence"), table.shares("iou"), tiles, height, units)
 
 
 def write_pairs(pairs: Pairs, path: Path) -> None:
@@ -70,27 +101,67 @@ def write_pairs(pairs: Pairs, path: Path) -> None:
     write_atomic(path, text.getvalue().encode())
 
 
-def _delimiter(file: TextIO) -> str:
+def _read_table(path: Path) -> _Table:
+    text = _read_text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        found = [(row, reader.line_num) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise LabelsError(f"{path}, line {reader.line_num} is no CSV: {error}") from error
+    table = _Table(path, names, [row for row, _ in found], [line for _, line in found])
+    _require_form(table)
+    return table
+
+
+def _require_form(table: _Table) -> None:
+    """Every column is there once, there is a row, and no row is longer than the head."""
+    path, names = table.path, table.names
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        mend = f"it has {', '.join(names)}; confidence, iou and tile are needed"
+        raise LabelsError(f"{path} has no column {', '.join(missing)}", mend=mend)
+    for name in (*COLUMNS, HEIGHT, UNIT):
+        if names.count(name) > 1:
+            raise LabelsError(f"{path} has {names.count(name)} columns {name}", mend="leave one of them")
+    if not table.rows:
+        raise LabelsError(f"{path} holds no pairs, only a head", mend="write a line for each prediction below it")
+    for row, cells in enumerate(table.rows):
+        if any(map(str.strip, cells[len(names) :])):
+            mend = "with decimal commas separate the columns by semicolons"
+            raise LabelsError(f"{table.place(row)} has {len(cells)} cells, the head {len(names)}", mend=mend)
+
+
+def _read_text(path: Path) -> str:
+    """The text of a file, or what it is instead."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LabelsError(f"cannot read {path}: {error.strerror}") from error
+    if not data.strip():
+        raise LabelsError(f"{path} is empty", mend="write the columns confidence, iou and tile into it")
+    as_csv = "save it as CSV UTF-8 in the spreadsheet"
+    if data.startswith(b"PK"):
+        raise LabelsError(f"{path} is a spreadsheet or an archive, no CSV", mend=as_csv)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise LabelsError(f"{path} is text in UTF-16, not in UTF-8", mend=as_csv)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"{path}, line {line} is not UTF-8 (byte {data[error.start]:#04x})"
+        raise LabelsError(what, mend=as_csv) from error
+
+
+def _delimiter(text: str) -> str:
     """Comma, or what spreadsheets of other countries write: semicolon (with decimal commas) or tabulator."""
-    head = file.readline()
-    file.seek(0)
+    head = text.partition("\n")[0]
     return next((mark for mark in (";", "\t") if mark in head and "," not in head), ",")
 
 
-def _texts(rows: list[dict[str, str]], name: str, path: Path) -> Texts:
-    found = np.array([(row[name] or "").strip() for row in rows], np.str_)
-    if (found == "").any():
-        line = int(np.argmax(found == "")) + 2
-        raise LabelsError(f"{path}, line {line}: no {name}", mend=f"name the {name} of every prediction")
-    return found
-
-
-def _numbers(rows: list[dict[str, str]], name: str, path: Path) -> np.typing.NDArray[np.float64]:
-    return np.array([_number(cells[name], f"{path}, line {row + 2}: {name}") for row, cells in enumerate(rows)], float)
-
-
-def _number(text: str | None, place: str) -> float:
+def _number(text: str, place: str) -> float:
     try:
-        return float((text or "").replace(",", "."))
+        return float(text.replace(",", "."))
     except ValueError as error:
-        raise LabelsError(f"{place} is {text or 'missing'}", mend="write a number") from error
+        mend = "write a share from 0 to 1, such as 0.87 for 87 %" if text.endswith("%") else "write a number"
+        raise LabelsError(f"{place} is {text or 'missing'}", mend=mend) from error

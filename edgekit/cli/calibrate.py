@@ -38,13 +38,16 @@ def sample(
     """
     from edgekit.calibration.session import SampleRequest, sample_run
     from edgekit.cli.ui import progress
+    from edgekit.wording import counted
 
     request = SampleRequest(n, "tiles" if whole_tiles else "marks", seed)
     with progress() as report:
         session = sample_run(run, out, request, progress=report)
     marks = sum(len(tile.checked) for tile in session.tiles)
-    wanted = f"{len(session.tiles)} tiles to label in full" if whole_tiles else f"{marks} predictions to check"
-    typer.echo(f"{out}: {wanted} in {len(session.tiles)} pictures; correct one of labelme/, cvat/, coco/")
+    tiles = counted(len(session.tiles), "tile")
+    wanted = f"{tiles} to label in full" if whole_tiles else f"{counted(marks, 'prediction')} to check"
+    pictures = counted(len(session.tiles), "picture")
+    typer.echo(f"{out}: {wanted} in {pictures}; correct one of labelme/, cvat/, coco/")
 
 
 @app.command(epilog="Example: edgekit calibrate fit sessions/may --season pepper-2026-05 --from 2026-05-01")
@@ -90,16 +93,19 @@ def fit(
     from edgekit.calibration.profile import require_season
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import print_study, write_study_report
-    from edgekit.cli.ui import write_or_print_json
+    from edgekit.cli.ui import prepare_outputs, write_or_print_json
     from edgekit.labels import parse_class_map
 
-    settings = FitSettings(seed=seed, leave_out_suspects=leave_out)
+    request = StudyRequest(tuple(iou or (0.5,)), _edges(bands), sigma, good_share, delta, run)
     days = _season_days(first_day, last_day)
     if season is not None:
         require_season(season, days)
+    prepare_outputs(json_file, report)
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map), unit_pattern))
-    request = StudyRequest(tuple(iou or (0.5,)), _edges(bands), sigma, good_share, delta, run)
-    study = Study.of(inputs, request, settings)
+    facts = None
+    if season is not None:  # before the fit: what a profile lacks is told at once
+        facts = _season_facts((season, crop, place, notes), days, inputs, _model_facts(inputs, model))
+    study = Study.of(inputs, request, FitSettings(seed=seed, leave_out_suspects=leave_out))
     if json_file is not None:
         write_or_print_json(study.as_json(), json_file)
     quiet = json_file is not None and str(json_file) == "-"
@@ -108,8 +114,7 @@ def fit(
     main = study.require_main(season)
     if report is not None:
         write_study_report(study, report, season)
-    if season is not None:
-        facts = _season_facts((season, crop, place, notes), days, inputs, _model_facts(inputs, model))
+    if facts is not None:
         _write_season(study.profile(main, facts), profiles, quiet=quiet)
 
 
@@ -131,8 +136,10 @@ def report(
     from edgekit.calibration.inputs import InputRequest, load_inputs
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import write_study_report
+    from edgekit.cli.ui import prepare_outputs
     from edgekit.labels import parse_class_map
 
+    prepare_outputs(out)
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map)))
     study = Study.of(inputs, StudyRequest(tuple(iou or (0.5,)), (), sigma, None, 0.1, run), FitSettings())
     study.require_main(None)
@@ -148,13 +155,13 @@ def show(
     """Show a season's profile."""
     from edgekit.calibration import load_profile
     from edgekit.calibration.words import as_json, profile_lines
-    from edgekit.cli.ui import write_or_print_json
+    from edgekit.cli.ui import warn, write_or_print_json
 
     found = load_profile(profile, profiles)
+    warn(found.doubts())
     if json_file is not None:
-        write_or_print_json(
-            as_json(found) | {"from_date": str(found.from_date), "to_date": str(found.to_date)}, json_file
-        )
+        days = {"from_date": str(found.from_date), "to_date": str(found.to_date)}
+        write_or_print_json(as_json(found) | days | {"doubts": list(found.doubts())}, json_file)
         return
     for line in profile_lines(found):
         typer.echo(line)
@@ -171,9 +178,12 @@ def compare(
     from edgekit.calibration import load_profile
     from edgekit.calibration.compare import compare_seasons
     from edgekit.calibration.words import as_json, comparison_line
-    from edgekit.cli.ui import write_or_print_json
+    from edgekit.cli.ui import warn, write_or_print_json
 
-    found = compare_seasons(load_profile(last, profiles), load_profile(this, profiles))
+    seasons = load_profile(last, profiles), load_profile(this, profiles)
+    for season in seasons:
+        warn(season.doubts())
+    found = compare_seasons(*seasons)
     if json_file is not None:
         write_or_print_json(as_json(found), json_file)
     if json_file is None or str(json_file) != "-":
@@ -195,13 +205,16 @@ def apply(
     from edgekit.calibration import load_profile, require_model
     from edgekit.calibration.count_effect import count_by_height, count_effect, drift_of_run
     from edgekit.calibration.words import as_json, count_line
-    from edgekit.cli.ui import write_or_print_json
+    from edgekit.cli.ui import prepare_outputs, warn, write_or_print_json
 
+    prepare_outputs(json_file)
     found = load_profile(profile, profiles)
     low, high = found.uncertainty.interval
     effect = count_effect(run, found.threshold, (low, high))
-    warning = require_model(found, effect.model_id, allow_model_mismatch=allow_mismatch)
-    answer: dict[str, Any] = {"season": found.season, "warning": warning, **as_json(effect)}
+    mismatch = require_model(found, effect.model_id, allow_model_mismatch=allow_mismatch)
+    warnings = [*([mismatch] if mismatch else []), *found.doubts()]
+    warn(warnings)
+    answer: dict[str, Any] = {"season": found.season, "warning": "; ".join(warnings) or None, **as_json(effect)}
     if found.bands:
         answer["fruit_by_height"] = count_by_height(run, found)
     drift = None if found.confidences is None else drift_of_run(run, found.confidences)
@@ -215,8 +228,6 @@ def apply(
             typer.echo(f"{answer['fruit_by_height']} fruit with the thresholds by height")
         if drift is not None:
             typer.echo(drift.sentence())
-        if warning:
-            typer.echo(f"warning: {warning}", err=True)
 
 
 def _edges(text: str | None) -> tuple[float, ...]:
@@ -229,21 +240,19 @@ def _edges(text: str | None) -> tuple[float, ...]:
 
 
 def _model_facts(inputs: FitInputs, model: Path | None) -> ModelFacts:
-    """The model of the session or run; for a table, of the graph that was named."""
+    """The model of the session or run; for a table, of the graph or engine that was named."""
+    from edgekit.bench.artifacts import read_artifact_info
     from edgekit.calibration.inputs import ModelFacts
     from edgekit.errors import SettingsError
-    from edgekit.segment import open_segmenter
 
+    if inputs.model is not None and model is not None:
+        raise SettingsError("--model is for a table: a session or run knows its model", mend="leave it out")
     if inputs.model is not None:
         return inputs.model
     if model is None:
         raise SettingsError("a table does not say which model it is of", mend="name its graph: --model M.onnx")
-    segmenter = open_segmenter(model)
-    try:
-        info = segmenter.info
-        return ModelFacts(info.model_id, info.model, info.precision, info.score_floor)
-    finally:
-        segmenter.close()
+    info = read_artifact_info(model)
+    return ModelFacts(info.model_id, info.model, info.precision, info.score_floor)
 
 
 def _season_days(first: datetime | None, last: datetime | None) -> tuple[date, date]:

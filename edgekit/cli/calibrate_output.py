@@ -22,11 +22,12 @@ def print_study(study: Study) -> None:
         typer.echo(f"skipped: {line}", err=True)
     if len(skipped) > SHOWN_SKIPPED:
         typer.echo(f"skipped: {len(skipped) - SHOWN_SKIPPED} more, all of them in --json", err=True)
-    for target, found in study.fits.items():
+    first, *others = study.fits.items()
+    for target, found in (first, *others):
         if isinstance(found, ThresholdFit):
             for line in fit_lines(found):
                 typer.echo(line)
-        else:
+        elif target != first[0]:  # a refusal of the first target is what the command ends with
             typer.echo(f"no threshold for IoU {target:g}: {found}")
     for line in findings(study):
         typer.echo(line)

@@ -138,7 +138,7 @@ def _of_season(request: ThresholdRequest, info: ModelInfo, season: str) -> Chose
 
     profile = load_profile(season, request.profiles)
     warning = require_model(profile, info.model_id, allow_model_mismatch=request.allow_model_mismatch)
-    return _of_profile(profile, f"season {profile.season}", (warning,) if warning else ())
+    return _of_profile(profile, f"season {profile.season}", (*([warning] if warning else []), *profile.doubts()))
 
 
 def _of_day_or_default(request: ThresholdRequest, info: ModelInfo) -> ChosenThreshold:

@@ -23,17 +23,31 @@ def print_json(data: Any) -> None:
 
 
 def write_or_print_json(data: Any, target: Path | None) -> None:
-    """JSON into a file, or to standard output where no file (or "-") is named.
+    """JSON into a file, whose folder is made where needed, or to standard output where no file (or "-") is named.
 
     Raises:
         StorageError: the file cannot be written.
     """
-    from edgekit.atomic import write_atomic
+    from edgekit.atomic import prepare_file, write_atomic
 
     if target is None or str(target) == "-":
         print_json(data)
     else:
+        prepare_file(target)
         write_atomic(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False).encode())
+
+
+def prepare_outputs(*paths: Path | None) -> None:
+    """Make the folders of files that will be written; what cannot be written is told before the work, not after it.
+
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    from edgekit.atomic import prepare_file
+
+    for path in paths:
+        if path is not None and str(path) != "-":
+            prepare_file(path)
 
 
 def warn(lines: Iterable[str]) -> None:

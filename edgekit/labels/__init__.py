@@ -1,6 +1,6 @@
 """Labels: readers and writers of COCO, LabelMe, CVAT, YOLO-seg and VIA, all with one result type."""
 
-from edgekit.labels.classes import match_classes, parse_class_map
+from edgekit.labels.classes import match_classes, parse_class_map, require_class_map
 from edgekit.labels.coco import parse_coco, read_coco
 from edgekit.labels.coco_write import coco_dict, write_coco
 from edgekit.labels.cvat import read_cvat
@@ -38,6 +38,7 @@ __all__ = [
     "read_labels",
     "read_via",
     "read_yolo",
+    "require_class_map",
     "write_coco",
     "write_cvat",
     "write_labelme",

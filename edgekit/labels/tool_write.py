@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from edgekit.atomic import write_atomic
+from edgekit.atomic import make_folder, write_atomic
 from edgekit.errors import LabelsError
 from edgekit.labels.model import LabelledInstance, LabelledPicture, LabelSet
 from edgekit.labels.outline import Points
@@ -39,7 +39,7 @@ def write_labelme(
     """
     for picture in labels.pictures:
         target = folder / PurePosixPath(picture.name).with_suffix(".json")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         shapes = [
             shape
             for number, item in enumerate(picture.instances, 1)
@@ -150,7 +150,7 @@ def write_yolo(labels: LabelSet, folder: Path, *, tolerance_px: float = 0.0) -> 
             for points in _one_outline(item, tolerance_px)
         ]
         target = folder / PurePosixPath(picture.name).with_suffix(".txt")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         write_atomic(target, "".join(f"{row}\n" for row in rows).encode())
 
 

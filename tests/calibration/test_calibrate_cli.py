@@ -17,8 +17,9 @@ from edgekit.calibration import Pairs, load_profile, write_profile
 from edgekit.calibration.session import read_session
 from edgekit.calibration.table import write_pairs
 from edgekit.cli.calibrate import app
-from edgekit.errors import CalibrationError, EdgekitError, ProfileError, SettingsError
+from edgekit.errors import CalibrationError, EdgekitError, LabelsError, ProfileError, SettingsError, StorageError
 from edgekit.labels import write_labelme
+from tests.segment.graphs import INFO, echo_graph
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +115,69 @@ def test_a_refusal_leaves_the_old_profile_untouched(kind, tmp_path):
     before = path.read_bytes()
     x, y = BAD[kind]
     write_pairs(Pairs(x, y, np.array([f"t{i // 2}" for i in range(len(x))])), tmp_path / "pairs.csv")
+    echo_graph(tmp_path / "echo.onnx", INFO)
     message = call(
         "fit", "--pairs", tmp_path / "pairs.csv", "--season", "may", "--profiles", tmp_path / "calibration",
-        "--json", tmp_path / "fit.json", fails=CalibrationError,
+        "--model", tmp_path / "echo.onnx", "--json", tmp_path / "fit.json", fails=CalibrationError,
     )  # fmt: skip
     assert "season may is left as it is" in message
     assert path.read_bytes() == before
     assert json.loads((tmp_path / "fit.json").read_text())["fits"][0]["refused"]
+
+
+def test_a_refusal_is_told_once(tmp_path):
+    x = np.linspace(0.1, 0.9, 20)
+    write_pairs(Pairs(x, 1 - 0.5 * x, np.array([f"t{i // 2}" for i in range(20)])), tmp_path / "pairs.csv")
+    result = CliRunner().invoke(app, ["fit", "--pairs", str(tmp_path / "pairs.csv"), "--iou", "0.5", "--iou", "0.6"])
+    assert "IoU falls as confidence rises" in str(result.exception)
+    assert "no threshold for IoU 0.5" in str(result.exception)
+    assert "no threshold for IoU 0.5" not in result.output
+    assert "no threshold for IoU 0.6" in result.output
+
+
+def test_what_a_profile_lacks_is_told_before_the_fit(tmp_path):
+    """The pairs would be refused as well: the missing model comes first."""
+    x = np.linspace(0.1, 0.9, 20)
+    write_pairs(Pairs(x, 1 - 0.5 * x, np.array([f"t{i // 2}" for i in range(20)])), tmp_path / "pairs.csv")
+    command = ("fit", "--pairs", tmp_path / "pairs.csv", "--season", "may", "--profiles", tmp_path)
+    assert "--model" in call(*command, fails=SettingsError)
+    for option, value in (("--iou", 50), ("--bands", "1,0"), ("--sigma", "nan"), ("--good-share", 80)):
+        call("fit", "--pairs", tmp_path / "none.csv", option, value, fails=SettingsError)
+
+
+def test_options_without_effect_are_refused(calibrated, field, tmp_path):
+    write_pairs(draw_session(11), tmp_path / "pairs.csv")
+    table = ("fit", "--pairs", tmp_path / "pairs.csv")
+    assert "--class-map" in call(*table, "--class-map", "a=b", fails=LabelsError)
+    assert "--unit-pattern" in call("fit", calibrated / "s", "--unit-pattern", "(.*)", fails=LabelsError)
+    assert "--model" in call("fit", calibrated / "s", "--season", "x", "--model", "m.onnx", fails=SettingsError)
+
+
+def test_a_class_map_names_classes_that_are_there(calibrated, field):
+    for entry, told in (("grene=pepper", "'grene'"), ("fruit=peper", "'peper'")):
+        message = call("fit", calibrated / "s", "--class-map", entry, fails=LabelsError)
+        assert f"--class-map names {told}" in message
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_folders_of_outputs_are_made_and_what_cannot_be_written_is_told_first(option, tmp_path):
+    write_pairs(draw_session(11), tmp_path / "pairs.csv")
+    call("fit", "--pairs", tmp_path / "pairs.csv", option, tmp_path / "new" / "deep" / "fit.html")
+    assert (tmp_path / "new" / "deep" / "fit.html").is_file()
+    assert "it is a folder" in call("fit", "--pairs", tmp_path / "none.csv", option, tmp_path, fails=StorageError)
+
+
+def test_a_threshold_changed_by_hand_is_told_wherever_it_is_shown(calibrated, field, tmp_path):
+    text = (calibrated / "calibration" / "may.toml").read_text()
+    before = load_profile("may", calibrated / "calibration").threshold
+    (tmp_path / "may.toml").write_text(text.replace(f"threshold = {before}", "threshold = 0.9", 1))
+    told = "the threshold 0.9 was changed by hand: its line gives"
+    for words in (("show", "may"), ("compare", "may", "may"), ("apply", "may", "--run", field.run)):
+        result = CliRunner().invoke(app, [str(word) for word in (*words, "--profiles", tmp_path)])
+        assert told in result.stderr, words
+    figures = json.loads(CliRunner().invoke(app, ["show", "may", "--profiles", str(tmp_path), "--json", "-"]).stdout)
+    assert told in figures["doubts"][0]
+    assert CliRunner().invoke(app, ["show", "may", "--profiles", str(calibrated / "calibration")]).stderr == ""
 
 
 def test_a_table_needs_to_say_whose_it_is(tmp_path):

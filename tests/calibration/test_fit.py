@@ -9,6 +9,7 @@ import pytest
 from calibration_data import draw_session
 
 from edgekit.calibration import CalibrationRefused, FitSettings, Pairs, Reason, fit_threshold, fit_thresholds
+from edgekit.calibration.checks import check_line
 from edgekit.errors import CalibrationError, SettingsError
 
 
@@ -183,3 +184,27 @@ def test_a_bent_relation_is_named():
     fit = fit_threshold(Pairs(x, y, names(200, 4)), 0.5)
     assert any("bent" in warning for warning in fit.warnings)
     assert fit.checks.monotone_threshold == pytest.approx(0.45, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("shift", "told"),
+    [(0.0, "stays below IoU 0.5 up to"), (0.8, "reaches IoU 0.5 from 0.050 on, the lowest confidence seen")],
+)
+def test_a_monotone_threshold_outside_the_data_is_noted(shift, told):
+    x = np.linspace(0.05, 0.5, 40)
+    checks = check_line(x, 0.3 * x + shift, 0.5)
+    assert told in checks.monotone_reason
+
+
+def test_a_monotone_threshold_outside_the_interval_is_noted_even_where_the_line_is_not_refuted(session):
+    fit = fit_threshold(session, 0.5)
+    assert fit.checks.straight_p > 0.05
+    assert fit.checks.monotone_threshold in fit.uncertainty.acted
+    assert not any("bent" in warning for warning in fit.warnings)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.05, 0.98, 60)
+    pairs = Pairs(x, np.clip(0.1 + 0.8 * x + rng.normal(0, 0.06, 60), 0, 1), names(60))
+    odd = fit_threshold(pairs, 0.5)
+    assert odd.checks.straight_p > 0.05
+    assert odd.checks.monotone_threshold not in odd.uncertainty.acted
+    assert any("may be bent" in warning for warning in odd.warnings)

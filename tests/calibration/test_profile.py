@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import date
 
 import pytest
@@ -59,6 +60,69 @@ def test_a_cut_profile_is_set_aside_and_the_others_serve(tmp_path):
     assert pick_profile(tmp_path, DAY, MODEL).warnings == ()
 
 
+def test_a_cut_profile_is_set_aside_by_its_name_and_left_where_it_is_by_its_path(tmp_path):
+    cut = tmp_path / "cut.toml"
+    cut.write_bytes(format_profile(PROFILE)[:300])
+    with pytest.raises(ProfileDamagedError, match="its last lines are missing - "):
+        load_profile(cut)
+    assert cut.exists()
+    with pytest.raises(ProfileDamagedError, match=r"set aside as cut\.toml\.damaged"):
+        load_profile("cut", tmp_path)
+    assert not cut.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "told", "aside"),
+    [
+        (b"", "is empty", True),
+        (b"\n  \n", "is empty", True),
+        (bytes(900), "holds only zeros", True),
+        (b"[project]\nname = 'other'\n", "is no season profile", False),
+        (bytes(range(256)), "is no season profile", False),
+    ],
+)
+def test_what_is_no_profile_is_called_what_it_is(data, told, aside, tmp_path):
+    (tmp_path / "odd.toml").write_bytes(data)
+    with pytest.raises(ProfileError, match=told):
+        load_profile("odd", tmp_path)
+    assert (tmp_path / "odd.toml.damaged").exists() is aside
+
+
+def test_a_damaged_profile_that_is_replaced_does_not_cost_the_last_good_one(tmp_path):
+    path = write_profile(PROFILE, tmp_path)
+    write_profile(PROFILE, tmp_path)
+    path.write_bytes(format_profile(PROFILE)[:300])
+    write_profile(PROFILE, tmp_path)
+    assert parse_profile(path.with_name(path.name + ".old").read_bytes(), "old") == PROFILE
+    assert path.with_name(path.name + ".damaged").exists()
+
+
+def test_figures_that_were_changed_by_hand_are_doubted():
+    assert PROFILE.doubts() == ()
+    rounded = dataclasses.replace(PROFILE, threshold=round(PROFILE.threshold, 3))
+    assert "changed by hand" in rounded.doubts()[0]
+    wide = dataclasses.replace(PROFILE.uncertainty, interval=(0.1, 0.9))
+    assert "the interval 0.1 to 0.9" in dataclasses.replace(PROFILE, uncertainty=wide).doubts()[0]
+
+
+def test_a_run_is_told_of_a_changed_threshold(tmp_path):
+    write_profile(dataclasses.replace(PROFILE, threshold=0.9), tmp_path)
+    for name in (None, PROFILE.season):
+        assert any("changed by hand" in text for text in pick_profile(tmp_path, DAY, MODEL, season=name).warnings)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("interval", "[]"), ("fieller", "[ 0.9, 0.1 ]"), ("units", "1"), ("b1", "-0.5"), ("edges", "[]")],
+)
+def test_tables_that_cannot_be(key, value):
+    text = format_profile(PROFILE).decode()
+    broken = re.sub(rf"^{key} = (\[[^\]]*\]|\S+)$", f"{key} = {value}", text, count=1, flags=re.MULTILINE)
+    assert broken != text
+    with pytest.raises(ProfileError, match=key):
+        parse_profile(broken.encode(), "x")
+
+
 def test_a_persons_typing_error_stays_where_it_is(tmp_path):
     path = write_profile(PROFILE, tmp_path)
     path.write_text(path.read_text().replace("place =", "plaice ="))
@@ -79,6 +143,12 @@ def test_a_wrong_name_gives_the_nearest(tmp_path):
     write_profile(PROFILE, tmp_path)
     with pytest.raises(ProfileError, match="pepper-2026-spring"):
         load_profile("peper-2026", tmp_path)
+    with pytest.raises(ProfileError, match="did you mean pepper-2026-spring"):
+        load_profile("pepper-2026-sprng", tmp_path)
+    with pytest.raises(ProfileError, match="it holds pepper-2026-spring"):
+        load_profile("nope", tmp_path)
+    with pytest.raises(ProfileError, match=r"no folder .*none.* - name the folder"):
+        load_profile("nope", tmp_path / "none")
 
 
 def season(name: str, first: date, last: date, model_id: str = MODEL) -> Profile:

@@ -208,6 +208,17 @@ def test_classes_by_name() -> None:
         parse_class_map("red")
 
 
+def test_a_class_map_names_classes_that_are_there() -> None:
+    labels = parsed([{"segmentation": [SQUARE], "category_id": 7}], categories=((7, "green"), (3, "red")))
+    assert match_classes(labels, ("fruit",), parse_class_map("red=fruit,green=fruit")) == {"green": 0}
+    for text, told in (("gren=fruit,*=fruit", "'gren', but the labels have green, red - did you mean 'green'"),
+                       ("red=fruits,*=fruit", "'fruits', but the model has fruit - did you mean 'fruit'")):  # fmt: skip
+        with pytest.raises(LabelsError, match=told):
+            match_classes(labels, ("fruit",), parse_class_map(text))
+    with pytest.raises(LabelsError, match="red is mapped twice"):
+        parse_class_map("red=fruit,red=leaf")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"images": []}'])
 def test_cut_or_foreign_files(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cut.json"

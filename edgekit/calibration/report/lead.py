@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from edgekit.calibration.count_effect import CountEffect
 from edgekit.calibration.planning import plan_labels
 from edgekit.calibration.results import ThresholdFit
+from edgekit.wording import counted
 
 PANELS = (
     (
@@ -53,9 +54,9 @@ def lead_lines(fit: ThresholdFit, counts: CountEffect | None) -> Iterator[str]:
         )
     strength = "strong" if fit.r >= 0.7 else "fair" if fit.r >= 0.5 else "weak"
     yield (
-        f"Confidence is a {strength} sign of a good outline here (R = {fit.r:.2f}); {fit.n} predictions in {fit.tiles} "
-        f"tiles were checked."
+        f"Confidence is a {strength} sign of a good outline here (R = {fit.r:.2f}); checked were "
+        f"{counted(fit.n, 'prediction')} in {counted(fit.tiles, 'tile')}."
     )
     plan = plan_labels(fit, fit.uncertainty.sigma_units / math.sqrt(2))
-    yield f"To make the brackets narrower by 30 %, label {plan.more_tiles} tiles more."
+    yield f"To make the brackets narrower by 30 %, label {counted(plan.more_tiles, 'more tile')}."
     yield from fit.warnings

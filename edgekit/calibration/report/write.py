@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgekit.atomic import storage_error, write_atomic
+from edgekit.atomic import prepare_file, write_atomic
 from edgekit.calibration.count_effect import CountEffect, count_curve
 from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.report.lead import PANELS, headline, lead_lines
@@ -58,18 +58,15 @@ class ReportContent:
 
 
 def write_report(content: ReportContent, path: Path) -> tuple[Path, Path]:
-    """Write `path` (HTML) and its picture beside it (PNG); return both paths.
+    """Write `path` (HTML; the ending is added where it has none) and its picture beside it (PNG); return both paths.
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
         StorageError: a file cannot be written.
     """
     picture = _png(content)
-    page = path.with_suffix(".html")
-    try:
-        page.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(page.parent, error) from error
+    page = path if path.suffix.lower() in (".html", ".htm") else path.with_name(path.name + ".html")
+    prepare_file(page)
     write_atomic(page.with_suffix(".png"), picture)
     write_atomic(page, "\n".join(_html(content, picture)).encode())
     return page, page.with_suffix(".png")

@@ -14,7 +14,8 @@ from edgekit.calibration.pairs import Pairs
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Instances
 from edgekit.errors import LabelsError
-from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, match_classes
+from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, match_classes, require_class_map
+from edgekit.wording import counted
 
 HIT_IOU = 0.5
 """A prediction finds a fruit from this IoU on, for the threshold of best F1."""
@@ -53,8 +54,9 @@ def gather_pairs(
         class_map: label class -> model class where names differ.
 
     Raises:
-        LabelsError: no picture matches, or a class that the model does not have.
+        LabelsError: no picture matches, a class that the model does not have, or a class map that names none.
     """
+    require_class_map(labels, class_names, class_map or {})
     numbers = match_classes(labels, class_names, class_map) if len(class_names) > 1 else None
     by_stem = {PurePosixPath(name).stem: tile for name, tile in tiles.items()}
     matched: dict[str, LabelledPicture] = {}
@@ -63,7 +65,7 @@ def gather_pairs(
         tile = by_stem.get(PurePosixPath(picture.name).stem)
         reason = _mismatch(picture, tile, matched)
         if tile is None or reason:
-            skipped.append(f"picture {picture.name} with {len(picture.instances)} labels: {reason}")
+            skipped.append(f"picture {picture.name} with {counted(len(picture.instances), 'label')}: {reason}")
             continue
         matched[tile.name] = picture
         skipped += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from edgekit.atomic import make_folder
 from edgekit.calibration.session.manifest import IMAGES, Session, picture_of
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Instances
@@ -32,7 +33,7 @@ def write_prelabels(
     pictures = tuple(picture_of(tile, seen, class_names) for tile, seen in zip(tiles, shown, strict=True))
     labels = LabelSet(pictures, class_names)
     for name in (COCO, CVAT):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        make_folder((folder / name).parent)
     write_coco(labels, folder / COCO, outline="polygon", tolerance_px=0.8)
     write_cvat(labels, folder / CVAT)
     write_labelme(labels, folder / LABELME, images=folder / IMAGES)

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from edgekit.atomic import storage_error, write_atomic
+from edgekit.atomic import make_folder, write_atomic
 from edgekit.calibration.choose import choose_predictions, choose_tiles
 from edgekit.calibration.session.manifest import IMAGES, Mode, Session, write_session
 from edgekit.calibration.session.prelabels import write_prelabels
@@ -40,10 +40,7 @@ def sample_run(run: Path, folder: Path, request: SampleRequest, *, progress: Pro
         raise RunFolderError(f"{folder} is not empty", mend="name a new folder: labels in it must not be lost")
     found = read_run_tiles(run)
     tiles = choose(found, request)
-    try:
-        (folder / IMAGES).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from error
+    make_folder(folder / IMAGES)
     pixels = TilePixels(run)
     for done, tile in enumerate(tiles, 1):
         write_atomic(folder / IMAGES / tile.name, _png(pixels.read(tile)))
