@@ -46,6 +46,7 @@ class SerialOdometer:
         self._closed = threading.Event()
         self._junk = 0
         self._outages: dict[str, int] = {}
+        self._outage: str | None = None
         self._thread = threading.Thread(target=self._read, name="edgekit-encoder", daemon=True)
         self._thread.start()
 
@@ -55,10 +56,14 @@ class SerialOdometer:
         junk = [f"{self._junk} lines of the encoder are no positions"] if self._junk else []
         return (*(f"encoder: {reason} ({count} times)" for reason, count in self._outages.items()), *junk)
 
+    @property
+    def trouble(self) -> str | None:
+        """Why the port cannot be read at present; None while it can."""
+        return self._outage
+
     def position_mm(self, time_s: float) -> float | None:
         """Position at a monotonic time; None before the first reading and when the last one is too old."""
-        with self._lock:
-            readings = list(self._readings)
+        readings = self._since(time_s)
         if not readings:
             return None
         last_s, last_mm = readings[-1]
@@ -73,16 +78,27 @@ class SerialOdometer:
         if self._thread is not threading.current_thread():
             self._thread.join()
 
+    def _since(self, time_s: float) -> list[tuple[float, float]]:
+        """The last reading that is not later, and all later ones: few, since frames are seldom older than a second."""
+        found: list[tuple[float, float]] = []
+        with self._lock:
+            for reading in reversed(self._readings):
+                found.append(reading)
+                if reading[0] <= time_s:
+                    break
+        return found[::-1]
+
     def _read(self) -> None:
         pause_s = _FIRST_PAUSE_S
         while not self._closed.is_set():
             try:
                 with self._serial.Serial(self._settings.file, self._settings.baud, timeout=_POLL_S) as port:
-                    pause_s = _FIRST_PAUSE_S
+                    pause_s, self._outage = _FIRST_PAUSE_S, None
                     self._listen(port)
             except (self._serial.SerialException, OSError) as error:
                 reason = str(error).splitlines()[0] if str(error) else type(error).__name__
                 self._outages[reason] = self._outages.get(reason, 0) + 1
+                self._outage = reason
             self._closed.wait(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 

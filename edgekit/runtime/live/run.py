@@ -22,6 +22,7 @@ from edgekit.runtime.live.crew import Crew
 from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.space import SpaceSettings, SpaceWatch
 from edgekit.runtime.live.takeup import Taken, sitting_now, take_up
+from edgekit.runtime.live.trolley_encoder import TrolleyEncoder
 from edgekit.runtime.live.writer import Writer
 from edgekit.runtime.memory import peak_rss_mb
 from edgekit.runtime.models import segment_all
@@ -55,6 +56,7 @@ class Surroundings:
     board: StatusBoard
     clock: StageClock
     space: SpaceSettings
+    encoder: TrolleyEncoder | None = None
 
 
 class LiveRun:
@@ -198,6 +200,8 @@ class LiveRun:
             self._around.board.backlog(tiles, oldest_age_s=oldest_s)
             for lane in self._lanes:
                 lane.look()
+            if self._around.encoder is not None:
+                self._around.encoder.look()
             if now_s - alive_s >= ALIVE_EVERY_S:
                 self._sit()
                 alive_s = now_s

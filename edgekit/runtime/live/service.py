@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,8 @@ from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.run import LiveRun, Surroundings
 from edgekit.runtime.live.runs import day_of, is_of_day, make_folder, next_folder, unfinished
 from edgekit.runtime.live.site import ReadyCamera, Site
-from edgekit.runtime.row_view import view_of_camera
+from edgekit.runtime.live.trolley_encoder import TrolleyEncoder, open_encoder
+from edgekit.runtime.row_view import RowView, view_of_camera
 from edgekit.runtime.sources import open_camera
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.runtime.watch.board import StatusBoard
@@ -77,6 +79,7 @@ class Service:
         self._stop = stop
         self._board = StatusBoard(site.out.name, [(camera.name, camera.label) for camera in cameras])
         self._clock = StageClock(self._tell_stage)
+        self._encoder: TrolleyEncoder | None = None
         self._lanes: list[Lane] = []
         self._left: set[Path] = set()
 
@@ -95,6 +98,9 @@ class Service:
             if metrics is not None:
                 around.enter_context(metrics)
             around.enter_context(DeviceWatch(self._board, self._site.out, provider=self._models[0].provider.effective))
+            self._encoder = open_encoder(self._site.encoder, self._board)
+            if self._encoder is not None:
+                around.callback(self._encoder.close)
             watchdog = Watchdog(self._board, notifier, WorkJudge(self._site.watchdog))
             watchdog.start()
             around.callback(watchdog.close)
@@ -112,7 +118,7 @@ class Service:
     def _serve_one(self, folder: RunFolder, aside: Sequence[str]) -> None:
         ending = threading.Event()
         lanes = [self._lane(camera, ending) for camera in self._cameras]
-        around = Surroundings(self._models, self._board, self._clock, self._site.space)
+        around = Surroundings(self._models, self._board, self._clock, self._site.space, self._encoder)
         try:
             run = LiveRun(self._job, folder, lanes, ending, around)
         except RunFolderError as error:  # damaged, or of another model: a device that nobody watches must go on
@@ -165,10 +171,14 @@ class Service:
             self._board.placed(camera.name)
 
         gate = Gate(self._site.rows, ending, markers=self._markers(camera), idle=idle)
-        view = view_of_camera(camera.description, self._job.settings)
         return Lane(
-            (camera.name, camera.label), self._opened(camera), gate, view=view, board=self._board, clock=self._clock
+            (camera.name, camera.label), self._opened(camera), gate,
+            view=self._view(camera), board=self._board, clock=self._clock,
         )  # fmt: skip
+
+    def _view(self, camera: ReadyCamera) -> RowView:
+        odometer = None if self._encoder is None else self._encoder.shared()
+        return replace(view_of_camera(camera.description, self._job.settings), odometer=odometer)
 
     def _markers(self, camera: ReadyCamera) -> RowMarks | None:
         if "marker" not in self._site.rows.opened_by:

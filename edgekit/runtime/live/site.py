@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from edgekit.errors import SettingsError
+from edgekit.runtime.encoder import EncoderSettings
 from edgekit.runtime.installed.named import ACTIVE
 from edgekit.runtime.live.space import SpaceSettings
 from edgekit.runtime.markers import MarkerSettings
@@ -116,6 +117,8 @@ class Site:
     rows: RowSettings = field(default_factory=RowSettings)
     markers: MarkerSettings = field(default_factory=MarkerSettings)
     """Which markers are looked for, where `rows.opened_by` names them."""
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    """On a serial port: it serves every camera."""
     space: SpaceSettings = field(default_factory=SpaceSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     """What `edgekit runs prune --site` deletes."""
@@ -143,7 +146,9 @@ class Site:
     def run_settings(self) -> RunSettings:
         """What decides the result, in the form that every run has."""
         segments = SegmentSettings(self.segments.width_px, self.segments.kind)
-        return RunSettings(self.tiles, self.merge, self.panorama, segments, px_per_metre=self.px_per_metre)
+        return RunSettings(
+            self.tiles, self.merge, self.panorama, segments, px_per_metre=self.px_per_metre, encoder=self.encoder
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
