@@ -16,6 +16,7 @@ wheels=$root/opt/wheels
 suite=bookworm
 python_version=3.11 # of that suite
 python=${PYTHON:-python3}
+packages=("edgekit[device]" pytest pytest-rerunfailures hypothesis matplotlib statsmodels)
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
@@ -45,7 +46,7 @@ download_wheels() {
     if [ -e "$wheels/.complete" ]; then return; fi
     "$python" -m pip download --quiet --only-binary=:all: --dest "$wheels" --find-links "$wheels" \
         --python-version "$python_version" --platform manylinux2014_aarch64 "${platforms[@]}" \
-        "edgekit[sync]" pytest hypothesis onnx matplotlib statsmodels
+        "${packages[@]}"
     touch "$wheels/.complete"
 }
 
@@ -60,7 +61,7 @@ install_inside() {
     [ -e "$root/opt/venv/bin/python" ] || inside python3 -m venv /opt/venv
     inside /opt/venv/bin/python -m pip install --quiet --no-index --find-links /opt/wheels --force-reinstall --no-deps edgekit
     inside /opt/venv/bin/python -m pip install --quiet --no-index --find-links /opt/wheels \
-        "edgekit[sync]" pytest hypothesis onnx matplotlib statsmodels
+        "${packages[@]}"
 }
 
 [ "$(id -u)" = 0 ] || { echo "$0: mounts and chroots: run it as root" >&2; exit 1; }

@@ -148,7 +148,7 @@ make_user() {
         change useradd --system --home-dir /var/lib/edgekit --no-create-home --shell /usr/sbin/nologin edgekit
     fi
     local group
-    for group in video render; do
+    for group in video render dialout; do # cameras, GPU, an encoder on a serial port
         if getent group "$group" >/dev/null; then change usermod --append --groups "$group" edgekit; fi
     done
 }
@@ -256,8 +256,7 @@ install_system_files() {
     change ln -sfn /opt/edgekit/current/bin/edgekit "$root/usr/local/bin/edgekit"
     if [ "$system" = 0 ]; then return 0; fi
     change install -d -m 0755 "$units" "$rules"
-    change install -m 0644 "$here"/systemd/edgekit.service "$here"/systemd/edgekit-sync.service \
-        "$here"/systemd/edgekit-sync.timer "$units/"
+    change install -m 0644 "$here"/systemd/edgekit*.service "$here"/systemd/edgekit*.timer "$units/"
     change install -m 0644 "$here/udev/70-edgekit-cameras.rules" "$rules/"
     if [ ${#cameras[@]} -gt 0 ]; then write_camera_names; fi
     change install -D -m 0644 "$here/log/journald-edgekit.conf" "$root/etc/systemd/journald.conf.d/edgekit.conf"
@@ -292,15 +291,15 @@ start_service() {
     change systemctl daemon-reload
     if [ "$service" = 0 ]; then return 0; fi
     change systemctl restart systemd-journald
-    change systemctl enable edgekit.service edgekit-sync.timer
-    change systemctl restart edgekit.service edgekit-sync.timer
+    change systemctl enable edgekit.service edgekit-sync.timer edgekit-prune.timer
+    change systemctl restart edgekit.service edgekit-sync.timer edgekit-prune.timer
 }
 
 take_off() {
     if on_this_machine && command -v systemctl >/dev/null; then
-        change systemctl disable --now edgekit.service edgekit-sync.timer || true
+        change systemctl disable --now edgekit.service edgekit-sync.timer edgekit-prune.timer || true
     fi
-    change rm -f "$units"/edgekit.service "$units"/edgekit-sync.service "$units"/edgekit-sync.timer \
+    change rm -f "$units"/edgekit.service "$units"/edgekit-sync.{service,timer} "$units"/edgekit-prune.{service,timer} \
         "$rules"/70-edgekit-cameras.rules "$rules"/71-edgekit-names.rules \
         "$root/etc/systemd/journald.conf.d/edgekit.conf" "$root/etc/logrotate.d/edgekit" "$root/usr/local/bin/edgekit"
     change rm -rf "$prefix"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_EXPOSED = {"edgekit.service": 2.5, "edgekit-sync.service": 1.7}
+MOST_EXPOSED = {"edgekit.service": 2.5, "edgekit-sync.service": 1.7, "edgekit-prune.service": 1.2}
 """By `systemd-analyze security`: 0 is shut, 10 is open; a service as systemd makes it by itself has 9.6."""
 
 
@@ -70,6 +71,24 @@ def test_the_service_speaks_with_systemd_as_the_runtime_does(deploy):
         "StartLimitIntervalSec=0",
     ):
         assert line in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("table", "holds"),
+    [
+        ("[retention]\n# keep_days = 30.0\n", False),
+        ("[retention]\nkeep_days = 30.0\n", True),
+        ("retention = { least = 2, keep_gb=100.0 }\n", True),
+        ("# [retention] keep_days = 3\n[retention]\nleast = 5\n", False),
+    ],
+)
+def test_runs_are_deleted_only_where_the_site_sets_a_limit(deploy, tmp_path, table, holds):
+    site = tmp_path / "trolley.toml"
+    site.write_text(table)
+    unit = (deploy / "systemd" / "edgekit-prune.service").read_text()
+    condition = re.search(r"^ExecCondition=(.+)$", unit, re.MULTILINE)[1]
+    command = shlex.split(condition.replace("/etc/edgekit/trolley.toml", str(site)))
+    assert (subprocess.run(command, check=False).returncode == 0) == holds
 
 
 def test_log_rotation_is_accepted(deploy):

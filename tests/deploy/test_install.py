@@ -71,7 +71,8 @@ def test_a_jetson_gets_everything(installed):
     found = tree(root)
     assert {
         "etc/edgekit/trolley.toml", "etc/edgekit/cameras/usb.toml", "etc/systemd/system/edgekit.service",
-        "etc/systemd/system/edgekit-sync.timer", "etc/udev/rules.d/70-edgekit-cameras.rules",
+        "etc/systemd/system/edgekit-sync.timer", "etc/systemd/system/edgekit-prune.timer",
+        "etc/udev/rules.d/70-edgekit-cameras.rules",
         "etc/systemd/journald.conf.d/edgekit.conf", "etc/logrotate.d/edgekit", "var/lib/edgekit/runs",
     } <= found  # fmt: skip
     assert (root / "usr/local/bin/edgekit").readlink().as_posix() == "/opt/edgekit/current/bin/edgekit"
