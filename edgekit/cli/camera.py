@@ -31,15 +31,16 @@ def check(
     """Open a camera for some seconds: rate, drops, sharpness, brightness; a picture of what it sees is kept."""
     from dataclasses import asdict
 
-    from edgekit.cli.ui import print_json
+    from edgekit.cli.ui import prepare_outputs, print_json
     from edgekit.runtime.camera.check import check_camera
     from edgekit.runtime.camera.optics import optics_of
     from edgekit.runtime.sources import LiveSettings, open_camera, read_camera
 
     description = read_camera(camera)
     optics = optics_of(description)
-    found, image = check_camera(open_camera(description, settings=LiveSettings(give_up_s=6.0)), seconds)
     target = picture or camera.with_suffix(".png")
+    prepare_outputs(target)
+    found, image = check_camera(open_camera(description, settings=LiveSettings(give_up_s=6.0)), seconds)
     _write_picture(target, image)
     if optics is not None:  # so that a calibration for pictures of another shape is told here, and not on the row
         optics.read(image, (0.0, 0.0), found.size_wh)
@@ -68,10 +69,11 @@ def calibrate(
     import tomli_w
 
     from edgekit.atomic import write_atomic
-    from edgekit.cli.ui import print_json, progress, warn
+    from edgekit.cli.ui import prepare_outputs, print_json, progress, warn
     from edgekit.runtime.camera.calibrate import calibrate as calibrated
     from edgekit.runtime.sources.folder import picture_paths
 
+    prepare_outputs(out, coverage)
     with progress(quiet=quiet) as report:
         found = calibrated(picture_paths(pictures), _board(board, squares), progress=report)
     lens = asdict(found.lens)
@@ -94,9 +96,11 @@ def flat_field(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No result line.")] = False,
 ) -> None:
     """Estimate the fall-off of light towards the corners from a ride, where no white board is at hand."""
+    from edgekit.cli.ui import prepare_outputs
     from edgekit.runtime.camera.flat_field import board_from_row, gain_of_board
     from edgekit.runtime.sources import open_source
 
+    prepare_outputs(out)
     board = board_from_row(open_source(source))
     _write_picture(out, board)
     if not quiet:
@@ -154,7 +158,9 @@ def _write_picture(path: Path, image: Image) -> None:
     import cv2
 
     from edgekit.atomic import write_atomic
+    from edgekit.cli.ui import prepare_outputs
 
+    prepare_outputs(path)
     _, data = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     write_atomic(path, data.tobytes())
 

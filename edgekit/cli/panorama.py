@@ -63,7 +63,7 @@ def build(
     from dataclasses import asdict
 
     from edgekit.cli.by_hand import ended_by_hand
-    from edgekit.cli.ui import print_json, progress
+    from edgekit.cli.ui import prepare_outputs, print_json, progress
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import PanoramaJob, build_panorama
     from edgekit.runtime.row_view import open_row, open_view
@@ -73,6 +73,7 @@ def build(
     job = PanoramaJob(
         settings.panorama, settings.segments.width_px, settings.segments.kind, px_per_metre=settings.px_per_metre
     )
+    prepare_outputs(preview)
     frames, view = open_row(source, settings), open_view(source, settings)
     with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
         summary = build_panorama(frames, out, job, progress=report, view=view)
@@ -92,9 +93,11 @@ def export(
     preview: Annotated[bool, typer.Option("--preview", help="FILE is a PNG of at most 4000 px width instead.")] = False,
 ) -> None:
     """Give out a panorama as one file."""
+    from edgekit.cli.ui import prepare_outputs
     from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
+    prepare_outputs(target)
     if preview:
         write_preview(segments, target)
     else:

@@ -13,7 +13,7 @@ import tifffile
 from typer.testing import CliRunner
 
 from edgekit.cli.panorama import app
-from edgekit.errors import EdgekitError, RunFinishedError, RunFolderError, SettingsError
+from edgekit.errors import EdgekitError, RunFinishedError, RunFolderError, SettingsError, StorageError
 from edgekit.runtime.panorama.segments import SegmentReader
 from edgekit.runtime.rowmaker import Motion, SlidingCamera
 
@@ -90,6 +90,51 @@ def test_folders_that_cannot_be_used(frames: Path, tmp_path: Path) -> None:
         edgekit(frames, "--out", other)
     with pytest.raises(RunFolderError, match="no finished panorama"):
         edgekit("export", other, tmp_path / "x.tif")
+
+
+def test_a_recording_is_seen_through_the_camera_that_made_it(frames: Path, tmp_path: Path) -> None:
+    """Mounted in portrait, with corners that get half of the light: with --camera it is the panorama of the others."""
+    board = np.full((160, 320), 200.0)
+    x, y = np.meshgrid(np.linspace(-1, 1, 320), np.linspace(-1, 1, 160))
+    board *= 1 - 0.25 * (x**2 + y**2)
+    sideways = tmp_path / "sideways"
+    sideways.mkdir()
+    for number in range(0, 20):
+        seen = cv2.imread(str(frames / f"f{number}.png")) * (board / 200)[:, :, None]
+        cv2.imwrite(str(sideways / f"f{number:02}.png"), np.rot90(np.rint(seen).astype(np.uint8), 1))
+    cv2.imwrite(str(tmp_path / "white.png"), board.astype(np.uint8))
+    camera = tmp_path / "left.toml"
+    camera.write_text('kind = "csi"\naddress = "0"\nturn_deg = 90\nflat_field = "white.png"\npx_per_metre = 800.0\n')
+    out = tmp_path / "row"
+    edgekit(sideways, "--out", out, "--camera", camera, "--kind", "png", "--quiet")
+    summary = json.loads((out / "panorama.json").read_text())
+    assert summary["height_px"] == 160
+    assert summary["width_px"] == pytest.approx(19 * 7.5 + 320, abs=1)
+    assert summary["px_per_metre"] == 800
+    plain = tmp_path / "plain"
+    straight = tmp_path / "straight"
+    straight.mkdir()
+    for number in range(0, 20):
+        (straight / f"f{number:02}.png").write_bytes((frames / f"f{number}.png").read_bytes())
+    edgekit(straight, "--out", plain, "--kind", "png", "--quiet")
+    one, other = (cv2.imread(str(folder / "segment_00000.png")).astype(float) for folder in (out, plain))
+    width = min(one.shape[1], other.shape[1])
+    assert np.abs(one[4:-4, :width] - other[4:-4, :width])[:, 4:-4].mean() < 4
+
+
+def test_a_place_that_cannot_be_written_to_is_told_before_the_work(frames: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(StorageError, match="file"):
+        edgekit(frames, "--out", tmp_path / "file" / "row")
+    with pytest.raises(StorageError, match="file"):
+        edgekit(frames, "--out", tmp_path / "row", "--preview", tmp_path / "file" / "small.png")
+    assert not (tmp_path / "row").exists()
+
+
+def test_a_panorama_has_one_row(frames: Path, tmp_path: Path) -> None:
+    edgekit(frames, "--out", tmp_path / "row", "--quiet")
+    with pytest.raises(RunFolderError, match="has 1 row, asked for row 4"):
+        edgekit("export", tmp_path / "row", tmp_path / "row.tif", "--row", 4)
 
 
 def test_bad_options(frames: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -119,6 +120,24 @@ def test_pictures_that_cannot_tell_the_lens_are_refused(charuco: Path, tmp_path:
     ]
     with pytest.raises(SourceError, match="faces the camera"):
         found(album(tmp_path / "frontal", CHARUCO, frontal), CHARUCO)
+
+
+def fisheye_rays(focal_px: float) -> np.ndarray:
+    """Directions of the pixels of an equidistant fisheye: the angle grows with the distance from the middle."""
+    x, y = np.meshgrid(np.arange(SIZE_WH[0]) - 399.5, np.arange(SIZE_WH[1]) - 224.5)
+    off = np.hypot(x, y)
+    return np.stack([x, y], axis=2) * (np.tan(np.minimum(off / focal_px, 1.5)) / off)[:, :, None]
+
+
+def test_a_fisheye_is_told_and_not_bent_into_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    focal_px, depth = 240.0, 5.0
+    monkeypatch.setattr(sys.modules[__name__], "rays", lambda: fisheye_rays(focal_px))
+    far, high = depth * np.tan(260 / focal_px), depth * np.tan(130 / focal_px)
+    turns = ((1.0, (0.45, 0.1, 0.0)), (1.15, (-0.2, 0.5, 0.2)), (1.3, (0.1, -0.5, -0.1)))
+    places = ((-far, -high), (far, -high), (0.0, 0.0), (-far, high), (far, high))
+    poses = [(x, y, depth * share, turn) for share, turn in turns for x, y in places]
+    with pytest.raises(SourceError, match="a fisheye is not this model"):
+        found(album(tmp_path / "fisheye", CHARUCO, poses), CHARUCO)
 
 
 @pytest.mark.parametrize(("kind", "squares"), [("charuco", (3, 6)), ("chessboard", (8, 6)), ("charuco", (8, 60))])

@@ -102,6 +102,16 @@ def test_a_folder_holds_a_file_a_row(tmp_path: Path) -> None:
     assert open_odometer(EncoderSettings(), Path("row12.mp4")) is None
 
 
+@pytest.mark.parametrize("row", ["12", "12-left", "12.5-left"])
+def test_rows_cut_by_markers_share_the_file_of_their_recording(tmp_path: Path, row: str) -> None:
+    csv_file(tmp_path / "row.12.csv", "time_s,position_mm\n0,0\n1,1\n")
+    settings = EncoderSettings(file=str(tmp_path))
+    assert open_odometer(settings, Path(f"videos/row.12.mp4#{row}:381-1204")) is not None
+    (tmp_path / "row.12").mkdir()  # a folder of frames has no ending, whatever dots are in its name
+    assert open_odometer(settings, tmp_path / "row.12") is not None
+    assert open_odometer(settings, Path(f"{tmp_path / 'row.12'}#{row}:381-1204")) is not None
+
+
 @pytest.mark.parametrize("wrong", [{"mode": "sum"}, {"ticks_per_metre": 0.0}, {"baud": 1}, {"offset_s": float("nan")}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):

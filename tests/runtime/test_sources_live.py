@@ -124,6 +124,14 @@ def test_a_camera_that_never_comes_is_given_up(tmp_path: Path) -> None:
     assert len(source.faults) == 1
 
 
+def test_a_camera_that_never_came_is_given_up_sooner_than_one_that_went_away(tmp_path: Path) -> None:
+    never = LiveSettings(first_pause_s=0.05, longest_pause_s=0.1, never_s=1.0)
+    with pytest.raises(SourceError, match="gave no frame"):
+        list(camera(tmp_path, "sys.exit(1)", settings=never))
+    again = camera(tmp_path, "show(1); time.sleep(0.2); sys.exit(1)", "for n in range(9): show(n)", settings=never)
+    assert len(some(again, 5)) == 5
+
+
 def test_a_stream_with_an_end_ends(tmp_path: Path) -> None:
     settings = LiveSettings(may_end=True, start_s=60.0)
     source = camera(tmp_path, "for n in range(20): show(n, 20)", settings=settings)

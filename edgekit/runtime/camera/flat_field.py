@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from edgekit.contracts import FloatArray, Frame, Image
 from edgekit.errors import SourceError
+from edgekit.wording import counted
 
 _SMALL_WIDTH_PX = 128
 _SMOOTH_PX = 2.0
@@ -55,19 +56,19 @@ def board_from_row(frames: Iterable[Frame]) -> Image:
         SourceError: too few frames.
     """
     total: npt.NDArray[np.float64] | None = None
-    count, size_wh = 0, (0, 0)
+    seen, size_wh = 0, (0, 0)
     for frame in frames:
-        if frame.fault is not None or frame.sequence % _EVERY:
+        own_wh = frame.image.shape[1], frame.image.shape[0]
+        if frame.fault is not None or (total is not None and own_wh != size_wh):
             continue
-        small = _small(frame.image).mean(axis=2)
-        size_wh = frame.image.shape[1], frame.image.shape[0]
-        total = small if total is None else total + small
-        count += 1
-    if total is None or count * _EVERY < _LEAST_FRAMES:
-        raise SourceError(
-            f"the fall-off cannot be told from {count * _EVERY} frames", mend=f"give a ride of {_LEAST_FRAMES} or more"
-        )
-    fall_off = _radial(np.log(np.maximum(total / count, 1.0)))
+        if seen % _EVERY == 0:
+            small = _small(frame.image).mean(axis=2)
+            size_wh, total = own_wh, small if total is None else total + small
+        seen += 1
+    if total is None or seen < _LEAST_FRAMES:
+        what = f"the fall-off cannot be told from {counted(seen, 'frame')}"
+        raise SourceError(what, mend=f"give a ride of {_LEAST_FRAMES} or more")
+    fall_off = _radial(np.log(np.maximum(total / -(-seen // _EVERY), 1.0)))
     level = np.clip(200.0 * fall_off / fall_off.max(), 1, 255).astype(np.float32)
     grey = cv2.resize(level, size_wh, interpolation=cv2.INTER_CUBIC)
     return np.asarray(np.repeat(np.clip(np.rint(grey), 0, 255)[:, :, None], 3, axis=2), np.uint8)

@@ -8,6 +8,7 @@ from edgekit.errors import SourceError
 from edgekit.runtime.encoder.serial_line import SerialOdometer
 from edgekit.runtime.encoder.settings import EncoderSettings
 from edgekit.runtime.encoder.track import Odometer, read_track
+from edgekit.runtime.sources.stretch import parse_stretch
 
 
 def open_odometer(settings: EncoderSettings, source: Path) -> Odometer | None:
@@ -15,7 +16,7 @@ def open_odometer(settings: EncoderSettings, source: Path) -> Odometer | None:
 
     Args:
         settings: file or port.
-        source: the row; its name picks the CSV of a folder.
+        source: the row; its name picks the CSV of a folder, that of the whole recording where the row is a stretch.
 
     Raises:
         SourceError: the file is not there or cannot be used, or a serial port was named for a recording.
@@ -31,7 +32,13 @@ def open_odometer(settings: EncoderSettings, source: Path) -> Odometer | None:
             )
         return SerialOdometer(settings)
     if path.is_dir():
-        path = path / f"{source.stem}.csv"
+        path = path / f"{_recording_name(source)}.csv"
     if not path.exists():
         raise SourceError(f"{path} does not exist", mend="give the encoder's CSV, a folder of them, or a serial port")
     return read_track(path, ticks_per_metre=settings.ticks_per_metre, offset_s=settings.offset_s)
+
+
+def _recording_name(source: Path) -> str:
+    stretch = parse_stretch(source)
+    recording = source if stretch is None else stretch.file
+    return recording.name if recording.is_dir() else recording.stem

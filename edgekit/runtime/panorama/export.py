@@ -8,10 +8,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from edgekit.atomic import atomic_path, write_atomic
+from edgekit.atomic import atomic_path, make_folder, write_atomic
 from edgekit.contracts import Image
-from edgekit.errors import RunFolderError, SettingsError, StorageError
+from edgekit.errors import RunFolderError, SettingsError
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
+from edgekit.wording import counted
 
 _TILE_PX = 256
 _PREVIEW_WIDTH_PX = 4000
@@ -24,13 +25,12 @@ def find_segments(path: Path, row: int = 0) -> Path:
     Raises:
         RunFolderError: there is none, or no such row.
     """
-    if (path / INDEX_NAME).exists():
-        return path
-    rows = sorted(index.parent for index in path.glob(f"panorama/*/{INDEX_NAME}"))
+    rows = [path] if (path / INDEX_NAME).exists() else []
+    rows = rows or sorted(index.parent for index in path.glob(f"panorama/*/{INDEX_NAME}"))
     if not rows:
         raise RunFolderError(f"no finished panorama in {path}", mend="name a run, or a folder of `panorama build`")
     if not 0 <= row < len(rows):
-        raise RunFolderError(f"{path} has {len(rows)} rows, asked for row {row}", mend="rows count from 0")
+        raise RunFolderError(f"{path} has {counted(len(rows), 'row')}, asked for row {row}", mend="rows count from 0")
     return rows[row]
 
 
@@ -100,10 +100,7 @@ def _write_deep_zoom(reader: SegmentReader, target: Path) -> None:
     tree = target.with_name(f"{target.stem}_files")
     for level in range(levels, -1, -1):
         folder = tree / str(level)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot make {folder}: {error.strerror}") from error
+        make_folder(folder)
         shrink = 2 ** (levels - level)
         size_wh = (-(-width // shrink), -(-height // shrink))
         for column, row in np.ndindex(-(-size_wh[0] // _TILE_PX), -(-size_wh[1] // _TILE_PX)):

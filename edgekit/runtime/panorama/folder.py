@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgekit.atomic import write_atomic
+from edgekit.atomic import make_folder, storage_error, write_atomic
 from edgekit.contracts import Columns, Frame, FrameSource, Progress
 from edgekit.errors import RunFinishedError, RunFolderError, SourceError
 from edgekit.runtime.mosaic.settings import MosaicSettings
@@ -75,8 +75,9 @@ class _Build:
         """No more frames: write what is left."""
         self._keep(self._mosaic.finish())
         if not self._writer.width_px:
-            hint = "look at its frames: are they cut or black?"
-            raise SourceError(f"no frame of {source.name} can be used", mend=hint)
+            known = f" ({'; '.join(source.faults)})" if source.faults else ""
+            hint = "look at its frames: are they cut or black?" if self._report.frames else "check cable and address"
+            raise SourceError(f"no frame of {source.name} can be used{known}", mend=hint)
         index = self._writer.finish()
         built = Built(
             source=source.name,
@@ -101,13 +102,15 @@ class _Build:
 def _check(out: Path) -> None:
     if (out / SUMMARY_NAME).exists():
         raise RunFinishedError(f"{out} holds a finished panorama", mend="name another folder, or remove this one")
-    if not out.exists():
-        return
-    if not out.is_dir():
+    if out.exists() and not out.is_dir():
         raise RunFolderError(f"{out} is not a folder", mend="name a folder that is new or empty")
+    make_folder(out)
     known = (INDEX_NAME, OFFSETS_NAME, PAGE_NAME)
     others = [p.name for p in out.iterdir() if not (p.name in known or p.name.startswith(("segment_", ".segment")))]
     if others:
         raise RunFolderError(f"{out} holds other things: {others[0]}", mend="name a folder that is new or empty")
-    for path in out.iterdir():
-        path.unlink()
+    try:
+        for path in out.iterdir():
+            path.unlink()
+    except OSError as error:
+        raise storage_error(out, error) from error

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from edgekit.atomic import storage_error, write_atomic
+from edgekit.atomic import make_folder, write_atomic
 from edgekit.errors import RunDamagedError
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentIndex, decode_segment, read_index
 
@@ -36,10 +36,7 @@ def write_note(folder: Path, note: GrowthNote, *, write: Callable[[Path, bytes],
     Raises:
         StorageError: the disk is full, read-only or failing.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from error
+    make_folder(folder)
     write(folder / NOTE_NAME, (json.dumps(asdict(note)) + "\n").encode())
 
 

@@ -74,6 +74,11 @@ class RowReport:
         self._records: list[FrameRecord] = []
         self._bridged: list[tuple[int, int]] = []
 
+    @property
+    def frames(self) -> int:
+        """Frames whose fate was noted so far."""
+        return len(self._records)
+
     def see(self, frame: Frame) -> None:
         """Look at a frame that is about to be placed."""
         if frame.fault is None:
@@ -119,7 +124,7 @@ class RowReport:
         known = scale is not None and quality.speed_px_s is not None
         return PanoramaSummary(
             source=built.source,
-            frames=len(self._records),
+            frames=self.frames,
             width_px=built.size_wh[0],
             height_px=built.size_wh[1],
             segments=built.segments,

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from edgekit.atomic import atomic_path, storage_error
+from edgekit.atomic import atomic_path, make_folder
 from edgekit.errors import RunDamagedError
 from edgekit.runtime.panorama.segments import INDEX_NAME, read_index
 
@@ -21,10 +21,7 @@ def take_over(source: Path, target: Path) -> None:
         StorageError: the disk is full, read-only or failing.
     """
     index = read_index(source)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(target, error) from error
+    make_folder(target)
     for name in (*index.files, INDEX_NAME):  # the index last: without it the panorama is unfinished
         if not (source / name).is_file():
             raise RunDamagedError(f"{source / name} is missing", mend="its pictures are gone: rerun another run")

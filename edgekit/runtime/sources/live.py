@@ -29,6 +29,8 @@ class LiveSettings:
     longest_pause_s: float = 8.0
     give_up_s: float | None = None
     """Seconds without a frame after which the stream is over; None: never."""
+    never_s: float | None = None
+    """Seconds after which a camera that never gave a frame is given up; None: as `give_up_s`."""
     may_end: bool = False
     """True where the stream has an end of its own (a file at real-time pace): then its end is not an outage."""
 
@@ -226,6 +228,8 @@ class LiveSource:
 
     def _give_up(self, silent_since: float) -> bool:
         limit_s = self._settings.give_up_s
+        if not self._delivered and self._settings.never_s is not None:
+            limit_s = self._settings.never_s
         if limit_s is None or time.monotonic() - silent_since < limit_s:
             return False
         if not self._delivered:

@@ -11,6 +11,9 @@ from edgekit.runtime.sources.folder import FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
 from edgekit.runtime.sources.stretch import StretchSource, parse_stretch
 
+_NEVER_S = 20.0
+"""A person who started this waits for the camera: one that never gave a frame by then is told, not waited for."""
+
 
 def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
     """The source for a folder of pictures, a video file or a camera.
@@ -25,8 +28,9 @@ def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
     """
     if path.suffix == ".toml" and path.is_file():
         from edgekit.runtime.sources.camera import open_camera
+        from edgekit.runtime.sources.live import LiveSettings
 
-        return open_camera(read_camera(path))
+        return open_camera(read_camera(path), settings=LiveSettings(never_s=_NEVER_S))
     stretch = parse_stretch(path)
     if stretch is not None:
         return StretchSource(open_source(stretch.file, rate_hz=rate_hz), stretch)
