@@ -1,44 +1,39 @@
 """Is every fruit on the panorama once? Fruit found on it against fruit found on the strip it was made from.
 
-    python bench/panorama/count.py SET/instances.json SET/images --out DIR [--model M.onnx] [--only NAME]
+    python bench/panorama/photo_rows.py SET/instances.json SET/images --out ROWS --keep
+    python bench/panorama/count.py ROWS --out DIR [--model M.onnx] [--only NAME]
     python bench/panorama/count.py --table DIR [--json F]
 
-The strip gets the same photometric fault, shows what the camera saw, and is cut into tiles at the same places
-(`reference.py`): cut elsewhere, the model alone finds up to a tenth of other fruit, which is what `control` measures,
-the strip against itself moved by 13.4 px, no panorama at all. Fruit are matched one to one by mask (IoU >= 0.5),
-never as a net count. `lost` are fruit of the strip without a partner on the panorama, `extra` the other way round.
-Strict: both at the threshold. Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not
-a score that crossed the threshold but a fruit that was lost or counted twice.
+The strip gets the same photometric fault, shows what the camera saw, and lies like the panorama (`reference.py`), so
+that both are cut into the same tiles. Fruit are matched one to one by mask (IoU >= 0.5), never as a net count. `lost`
+are fruit of the strip without a partner on the panorama, `extra` the other way round. Strict: both at the threshold.
+Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a score that crossed the
+threshold but a fruit that was lost, deformed or counted twice.
+
+What the model alone does is measured without any panorama, on the clean row's strip against itself: `control 0.5 px`
+resampled half a pixel on, in the same tiles; `control 16 px` cut into tiles that lie 16 px further on.
 """
 
 import argparse
-import json
 import os
-from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import case_files
 import cv2
 import numpy as np
-from faults import Case, cases
-from made_case import ROOM_PX, Result, long_strip
-from reference import seen_strip
 
 from edgekit.contracts import Image, Instances, Segmenter
 from edgekit.masks import iou
 from edgekit.runtime.default_model import default_model_path
 from edgekit.runtime.mosaic.resample import read_window
-from edgekit.runtime.rowmaker import Motion
 from edgekit.segment import SegmenterSettings, open_segmenter
 from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_tiles, second_look
 
-SIZE_WH = (1280, 720)
 SAME_IOU = 0.5
 LENIENCE = 0.2
-CONTROL_XY = (13.4, 0.0)
-NO_REFERENCE = ("near leaves", "far holes")
-"""Layers at another depth: no strip shows what the camera saw, since what is hidden changes on the way."""
+CONTROLS_PX = {"control 0.5 px": 0.5, "control 16 px": 16.0}
 
 
 def fruit_of(image: Image, segmenter: Segmenter) -> Instances:
@@ -70,7 +65,7 @@ def unmatched(wanted: Instances, there: Instances) -> list[int]:
     return [row for row in range(len(wanted)) if row not in rows]
 
 
-def figures(panorama: Instances, strip: Instances, threshold: float) -> dict[str, object]:
+def figures(panorama: Instances, strip: Instances, threshold: float) -> case_files.Row:
     def at(found: Instances, score: float) -> Instances:
         return found.select(found.scores >= score)
 
@@ -88,67 +83,51 @@ def figures(panorama: Instances, strip: Instances, threshold: float) -> dict[str
     }  # fmt: skip
 
 
-def count(case: Case, strip: Image, segmenter: Segmenter, threshold: float) -> dict[str, object]:
-    """One case."""
-    result = Result(case, strip, SIZE_WH)
-    own, wanted = fruit_of(result.image, segmenter), fruit_of(seen_strip(case, result), segmenter)
-    return figures(own, wanted, threshold) | {"statuses": result.figures()["statuses"]}
-
-
-def control(strip: Image, segmenter: Segmenter, threshold: float) -> dict[str, object]:
-    """The strip against itself, a few pixels further on."""
-    across, down = CONTROL_XY
-    size_wh = (strip.shape[1] - 20, SIZE_WH[1])
-    still, moved = (read_window(strip, (x, ROOM_PX / 2 + down), size_wh) for x in (0.0, across))
-    own = fruit_of(moved, segmenter)
-    shift = np.array([across, 0, across, 0], np.float32)
-    masks = tuple(mask.shifted(round(across), 0) for mask in own.masks)
+def control(strip: Image, moved_px: float, segmenter: Segmenter, threshold: float) -> case_files.Row:
+    """The strip against itself, a little further on."""
+    size_wh = (strip.shape[1] - 20, strip.shape[0])
+    own = fruit_of(read_window(strip, (moved_px, 0.0), size_wh), segmenter)
+    shift = np.array([moved_px, 0, moved_px, 0], np.float32)
+    masks = tuple(mask.shifted(round(moved_px), 0) for mask in own.masks)
     own = Instances(own.boxes_xyxy + shift, own.scores, own.labels, masks)
-    return figures(own, fruit_of(still, segmenter), threshold)
+    return figures(own, fruit_of(read_window(strip, (0.0, 0.0), size_wh), segmenter), threshold)
 
 
-def table(folder: Path) -> dict[str, dict[str, object]]:
-    """The cases that were run, printed."""
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+def print_table(rows: dict[str, case_files.Row]) -> None:
     keys = ("strip", "panorama", "lost", "extra", "unmatched_percent", "unmatched_lenient_percent")
-    for name, row in found.items():
+    for name, row in rows.items():
         print(f"{name:20} " + ", ".join(f"{key} {row[key]}" for key in keys))
-    return found
+
+
+def read_png(path: Path) -> Image:
+    image = cv2.imread(str(path))
+    if image is None:
+        raise SystemExit(f"no picture {path}: run photo_rows.py with --keep first")
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("labels", type=Path, nargs="?")
-    parser.add_argument("images", type=Path, nargs="?")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("rows", type=Path, nargs="?", help="--out of photo_rows.py --keep")
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--frames", type=int, default=1000)
-    parser.add_argument("--speed-px", type=float, default=24.3)
     parser.add_argument("--threshold", type=float, default=0.5)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--table", type=Path, help="print the cases of an earlier --out")
-    parser.add_argument("--json", type=Path)
+    case_files.add_options(parser)
     options = parser.parse_args()
     if options.table:
-        found = table(options.table)
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=1) + "\n")
+        print_table(case_files.tabled(options))
         return
     cv2.setNumThreads(1)
-    length_px = int(options.speed_px * options.frames * 1.15) + 2 * SIZE_WH[0]
-    height_px = SIZE_WH[1] + ROOM_PX
-    strip = long_strip(options.labels, options.images, height_px=height_px, length_px=length_px)
     segmenter = open_segmenter(options.model or default_model_path(), settings=SegmenterSettings(threads=1))
+    kept = sorted(path.name.removesuffix(".strip.png") for path in options.rows.glob("*.strip.png"))
     options.out.mkdir(parents=True, exist_ok=True)
-    chosen = [case for case in cases(options.frames, options.speed_px) if not case.name.startswith(NO_REFERENCE)]
-    for case in (Case("control", Motion()), *chosen):
-        target = options.out / f"{case.name}.json"
-        if options.only not in case.name or target.exists():
-            continue
-        run = partial(control, strip) if case.name == "control" else partial(count, case, strip)
-        result = run(segmenter, options.threshold)
-        target.write_text(json.dumps(result) + "\n")
-        print(case.name, json.dumps(result), flush=True)
+    for name in case_files.missing([*CONTROLS_PX, *kept], options):
+        strip = read_png(options.rows / f"{'clean' if name in CONTROLS_PX else name}.strip.png")
+        if name in CONTROLS_PX:
+            row = control(strip, CONTROLS_PX[name], segmenter, options.threshold)
+        else:
+            panorama = fruit_of(read_png(options.rows / f"{name}.panorama.png"), segmenter)
+            row = figures(panorama, fruit_of(strip, segmenter), options.threshold)
+        case_files.write_row(options.out, name, row)
 
 
 if __name__ == "__main__":

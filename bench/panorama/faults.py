@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from edgekit.contracts import Image
+from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.rowmaker import Blank, DepthLayer, Layer, Look, Motion, Posts, Spell, leaves
 
 SPEED_SHARE = 0.0095
 """Widths a frame: 12 px of 1280, a trolley at 0.3 m/s whose camera sees 1 m at 30 frames a second."""
+
+NO_REFERENCE = ("near leaves", "far holes")
+"""Layers at another depth: no strip shows what the camera saw, since what is hidden changes on the way."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Case:
     motion: Motion
     look: Look = field(default_factory=Look)
     layers: Callable[[Image], Sequence[Layer]] = lambda strip: ()
+    mosaic: MosaicSettings = field(default_factory=MosaicSettings)
 
 
 def near_leaves(share: float) -> Callable[[Image], Sequence[Layer]]:
@@ -91,4 +96,5 @@ def _faults(moved: Callable[..., Motion], strong: bool) -> list[Case]:
         Case(f"creeping {mark}", creep, Look(noise=2.0)),
         *(Case(f"{name} {mark}", clean, look) for name, look in looks.items()),
         *(Case(f"{name} {mark}", clean, layers=layer) for name, layer in layers.items()),
+        Case(f"exposure {mark}, not evened", clean, looks["exposure"], mosaic=MosaicSettings(even_exposure=False)),
     ]

@@ -2,6 +2,9 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import cv2
 import numpy as np
 from faults import Case
 
-from edgekit.contracts import Columns, Image
+from edgekit.contracts import Columns, Frame, Image
 from edgekit.labels import read_coco
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
@@ -33,31 +36,50 @@ def long_strip(labels: Path, images: Path, *, height_px: int, length_px: int) ->
     return np.concatenate([once[:, :: -1 if number % 2 else 1] for number in range(times)], axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What the mosaic made of a row."""
+
+    image: Image
+    origin_px: int
+    """Of the panorama's left edge, in the coordinates of the records."""
+    bridged_px: int
+    seconds: float
+    """Of the process, for the mosaic alone."""
+    records: tuple[FrameRecord, ...]
+
+    @classmethod
+    def from_frames(cls, frames: Iterable[Frame], settings: MosaicSettings) -> "Built":
+        mosaic = StripMosaic(settings)
+        columns: list[Columns] = []
+        records: list[FrameRecord] = []
+        seconds = 0.0
+        for frame in frames:
+            start = time.process_time()
+            columns += mosaic.add(frame)
+            records += mosaic.drain_records()
+            seconds += time.process_time() - start
+        columns += mosaic.finish()
+        bridged_px = sum(part.image.shape[1] for part in columns if part.bridged)
+        image = np.concatenate([part.image for part in columns][:: mosaic.direction], axis=1)
+        return cls(image, mosaic.origin_px, bridged_px, seconds, tuple(records))
+
+
 class Result:
     """One case: its camera, what became of the frames, and the panorama."""
 
     def __init__(self, case: Case, strip: Image, size_wh: tuple[int, int]) -> None:
-        self.size_wh = size_wh
+        self.case, self.strip, self.size_wh = case, strip, size_wh
         self.camera = SlidingCamera(strip, case.motion, size_wh=size_wh, look=case.look, layers=case.layers(strip))
-        self.strip = strip
-        self._clean = case.name == "clean"
-        mosaic = StripMosaic(MosaicSettings())
-        columns: list[Columns] = []
-        self.records: list[FrameRecord] = []
-        self.seconds = 0.0
-        for frame in self.camera:
-            start = time.process_time()
-            columns += mosaic.add(frame)
-            self.records += mosaic.drain_records()
-            self.seconds += time.process_time() - start
-        columns += mosaic.finish()
-        self.origin_px = mosaic.origin_px
-        self.bridged_px = sum(part.image.shape[1] for part in columns if part.bridged)
-        self.image = np.concatenate([part.image for part in columns][:: mosaic.direction], axis=1)
+
+    @cached_property
+    def built(self) -> Built:
+        return Built.from_frames(self.camera, self.case.mosaic)
 
     def figures(self) -> dict[str, object]:
         """Errors of the positions, PSNR where the row is clean, and what became of the frames."""
-        used = [record for record in self.records if record.x_px is not None]
+        records = self.built.records
+        used = [record for record in records if record.x_px is not None]
         shown = self.camera.path.shows[[record.frame for record in used]]
         true_x, true_y = self.camera.path.x_px[shown], self.camera.path.y_px[shown]
         x_px, y_px = (np.array([getattr(record, name) for record in used]) for name in ("x_px", "y_px"))
@@ -66,29 +88,31 @@ class Result:
         stretches = [[number for number, _ in part] for own, part in groupby(enumerate(sure), lambda p: p[1]) if own]
         length = float(np.ptp(true_x))
         windows = [error[i : i + WINDOW].std() for i in range(0, max(len(error) - WINDOW, 1), WINDOW // 4)]
-        measured, true = self._psnr(x_px[sure], true_x[sure]) if self._clean else (None, None)
+        clean = self.case.name == "clean"
+        measured, true = self._psnr(x_px[sure], true_x[sure]) if clean else (None, None)
         return {
             "length_px": round(length), "end_percent": round(100 * abs(float(error[-1])) / length, 4),
             "largest_percent": round(100 * float(np.abs(error[sure]).max()) / length, 4),
             "rest_percent": round(100 * max(float(np.ptp(error[part])) for part in stretches) / length, 4),
-            "bridged_px": self.bridged_px, "rms100_px": round(float(max(windows)), 3),
+            "bridged_px": self.built.bridged_px, "rms100_px": round(float(max(windows)), 3),
             "vertical_px": round(float(np.abs(y_px - (true_y - true_y[0]))[sure].max()), 2),
             "psnr_measured_db": measured, "psnr_true_db": true,
-            "statuses": dict(Counter(record.status for record in self.records)),
-            "ms_a_frame": round(1000 * self.seconds / len(self.records), 1),
+            "statuses": dict(Counter(record.status for record in records)),
+            "ms_a_frame": round(1000 * self.built.seconds / len(records), 1),
         }  # fmt: skip
 
     def _psnr(self, x_px: np.ndarray, true_x: np.ndarray) -> tuple[float, float]:
         """Against the strip read where the panorama says its columns lie, and where they lie in truth."""
-        columns = np.arange(self.image.shape[1])
-        left = x_px - self.origin_px
+        columns = np.arange(self.built.image.shape[1])
+        left = x_px - self.built.origin_px
         order = np.argsort(left, kind="stable")
         measured = np.interp(columns, left[order] + self.size_wh[0] / 2, (true_x - left)[order])
         true = np.full(len(columns), true_x[0] - left[0])
         return self._against(columns + measured), self._against(columns + true)
 
     def _against(self, x_px: np.ndarray) -> float:
-        rows = (np.arange(self.image.shape[0]) + self.camera.top_px + self.camera.path.y_px[0]).astype(np.float32)
+        image = self.built.image
+        rows = (np.arange(image.shape[0]) + self.camera.top_px + self.camera.path.y_px[0]).astype(np.float32)
         square, count = 0.0, 0
         for start in range(EDGE_PX, len(x_px) - EDGE_PX, 4000):
             part = x_px[start : min(start + 4000, len(x_px) - EDGE_PX)]
@@ -96,6 +120,6 @@ class Result:
             grid = np.meshgrid((part - max(first, 0)).astype(np.float32), rows)
             near = self.strip[:, max(first, 0) : max(first, 0) + 12000]
             read = cv2.remap(near, *grid, cv2.INTER_LANCZOS4)[EDGE_PX:-EDGE_PX]
-            error = self.image[EDGE_PX:-EDGE_PX, start : start + len(part)].astype(np.float32) - read
+            error = image[EDGE_PX:-EDGE_PX, start : start + len(part)].astype(np.float32) - read
             square, count = square + float((error**2).sum()), count + error.size
         return round(10 * float(np.log10(255**2 / max(square / count, 1e-9))), 2)

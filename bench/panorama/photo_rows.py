@@ -8,22 +8,25 @@ among measured frames, in per cent of the length; the largest error within one s
 (`rest_percent`); the largest standard deviation of the error over any 100 frames; the vertical error; where the row
 is clean, PSNR of the panorama against the strip, read at the measured and at the true positions. A fault passes if
 every measured position lies within 0.5 % of the length, or if what went astray is bridged, marked, and the rest is
-right.
+right. With --keep, DIR also holds <case>.panorama.png and, laid out alike, <case>.strip.png, which `count.py` compares.
 """
 
 import argparse
-import json
 import os
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import case_files
 import cv2
-from faults import SPEED_SHARE, cases
+from faults import NO_REFERENCE, SPEED_SHARE, cases
 from made_case import ROOM_PX, Result, long_strip
+from reference import seen_strip
+
+from edgekit.contracts import Image
 
 
-def passes(name: str, found: dict[str, object]) -> bool:
+def passes(name: str, found: case_files.Row) -> bool:
     """Whether a case meets its goals."""
     if name == "clean":
         goals = {"end_percent": 0.1, "rms100_px": 0.25, "vertical_px": 0.5}
@@ -34,50 +37,51 @@ def passes(name: str, found: dict[str, object]) -> bool:
     return straight or (int(str(found["bridged_px"])) > 0 and float(str(found["rest_percent"])) <= 0.5)
 
 
-def table(folder: Path) -> dict[str, dict[str, object]]:
-    """The cases that were run, printed."""
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+def print_table(rows: dict[str, case_files.Row]) -> None:
     print(f"{'case':22} {'end %':>7} {'most %':>7} {'rest %':>7} {'rms px':>7} {'vert px':>7} {'PSNR':>6} {'true':>6}")
-    for name, row in found.items():
+    for name, row in rows.items():
         keys = ("end_percent", "largest_percent", "rest_percent", "rms100_px", "vertical_px")
         numbers = " ".join(f"{row[key]:7.3f}" for key in keys)
         good = "" if passes(name, row) else "  MISSED"
         psnr = " ".join(f"{row[key] or float('nan'):6.1f}" for key in ("psnr_measured_db", "psnr_true_db"))
         print(f"{name:22} {numbers} {psnr} {row['statuses']}{good}")
-    print(f"{sum(passes(name, row) for name, row in found.items())} of {len(found)} cases pass")
-    return found
+    print(f"{sum(passes(name, row) for name, row in rows.items())} of {len(rows)} cases pass")
+
+
+def keep(path: Path, image: Image) -> None:
+    """A picture without loss, in a hurry."""
+    fast = [cv2.IMWRITE_PNG_COMPRESSION, 1]
+    if not cv2.imwrite(str(path), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), fast):
+        raise OSError(f"could not write {path}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", type=Path, nargs="?")
     parser.add_argument("images", type=Path, nargs="?")
-    parser.add_argument("--out", type=Path)
     parser.add_argument("--size", default="1280x720")
     parser.add_argument("--frames", type=int, default=2000)
-    parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--part", default="1/1", help="1/2 and 2/2 share the cases between two processes")
-    parser.add_argument("--table", type=Path, help="print the cases of an earlier --out")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", action="store_true", help="keep the pictures that count.py compares")
+    case_files.add_options(parser)
     options = parser.parse_args()
     if options.table:
-        found = table(options.table)
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=1) + "\n")
+        print_table(case_files.tabled(options))
         return
     cv2.setNumThreads(1)
     width, height = (int(part) for part in options.size.split("x"))
-    part, parts = (int(number) for number in options.part.split("/"))
     speed_px = SPEED_SHARE * width
     length_px = int(speed_px * options.frames * 1.15) + 2 * width
+    all_cases = {case.name: case for case in cases(options.frames, speed_px)}
+    wanted = case_files.missing(list(all_cases), options)
     strip = long_strip(options.labels, options.images, height_px=height + ROOM_PX, length_px=length_px)
     options.out.mkdir(parents=True, exist_ok=True)
-    for case in cases(options.frames, speed_px)[part - 1 :: parts]:
-        target = options.out / f"{case.name}.json"
-        if options.only in case.name and not target.exists():
-            result = Result(case, strip, (width, height)).figures()
-            target.write_text(json.dumps(result | {"frames": options.frames, "size": options.size}) + "\n")
-            print(case.name, json.dumps(result), flush=True)
+    for name in wanted:
+        result = Result(all_cases[name], strip, (width, height))
+        row = result.figures() | {"frames": options.frames, "size": options.size}
+        if options.keep and not name.startswith(NO_REFERENCE):
+            keep(options.out / f"{name}.panorama.png", result.built.image)
+            keep(options.out / f"{name}.strip.png", seen_strip(result))
+        case_files.write_row(options.out, name, row)
 
 
 if __name__ == "__main__":

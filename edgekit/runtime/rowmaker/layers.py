@@ -6,8 +6,11 @@ from typing import Protocol
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from edgekit.contracts import FloatArray, Image
+
+_POST_GREY, _SHEET_GREY = 150, 200
 
 
 class Layer(Protocol):
@@ -55,8 +58,7 @@ class Posts:
         cover = np.clip(np.minimum(phase + 0.5, self._width_px + 0.5 - phase), 0, 1)
         if self._stretch_px:
             cover = cover * ((x_px >= self._stretch_px[0]) & (x_px < self._stretch_px[1]))
-        grey = np.float32(150)
-        return np.asarray(np.rint(image * (1 - cover[None, :, None]) + grey * cover[None, :, None]), np.uint8)
+        return _covered(image, cover, _POST_GREY)
 
 
 class Blank:
@@ -69,8 +71,8 @@ class Blank:
     def laid_over(self, image: Image, origin_xy: tuple[float, float]) -> Image:
         """The frame with the sheet."""
         x_px = np.arange(image.shape[1]) + origin_xy[0]
-        cover = np.clip(np.minimum(x_px - self._start_px, self._stop_px - x_px), 0, 1)[None, :, None]
-        return np.asarray(np.rint(image * (1 - cover) + 200.0 * cover), np.uint8)
+        cover = np.clip(np.minimum(x_px - self._start_px, self._stop_px - x_px), 0, 1)
+        return _covered(image, cover, _SHEET_GREY)
 
 
 def leaves(texture: Image, *, share: float, seed: int = 0) -> FloatArray:
@@ -85,11 +87,19 @@ def leaves(texture: Image, *, share: float, seed: int = 0) -> FloatArray:
     return np.asarray(cv2.GaussianBlur(cover, (0, 0), 1.0), np.float32)
 
 
+def _covered(image: Image, cover: npt.NDArray[np.float64], grey: int) -> Image:
+    """The frame where each column is hidden by its share of `cover` (W) behind something grey."""
+    hidden = np.broadcast_to(cover.astype(np.float32), image.shape[:2]).copy()
+    return np.asarray(cv2.blendLinear(image, np.full_like(image, grey), 1 - hidden, hidden), np.uint8)
+
+
 def _repeated(image: np.ndarray, origin_xy: tuple[float, float], size_wh: tuple[int, int]) -> np.ndarray:
     """A window of a picture that is repeated along x, read bilinearly."""
     start = int(np.floor(origin_xy[0]))
-    columns = np.arange(start, start + size_wh[0] + 1) % image.shape[1]
-    part = image[:, columns]
+    first, width = start % image.shape[1], size_wh[0] + 1
+    part = image[:, first : first + width]
+    if part.shape[1] < width:
+        part = image[:, np.arange(first, first + width) % image.shape[1]]
     matrix = np.array([[1, 0, origin_xy[0] - start], [0, 1, origin_xy[1]]])
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return np.asarray(cv2.warpAffine(part, matrix, size_wh, flags=flags, borderMode=cv2.BORDER_REPLICATE))

@@ -19,7 +19,7 @@ class Look:
     exposure: tuple[tuple[int, float], ...] = ()
     """(frame, gain): from this frame on the exposure is so many times the first."""
     vignetting: float = 0.0
-    """Loss of light in the corners, 0 to 1."""
+    """Loss of light in the corners, 0 to 1; it grows with the square of the distance from the middle."""
     noise: float = 0.0
     """Standard deviation of the pixel noise in grey levels."""
     dirt: int = 0
@@ -82,8 +82,8 @@ def _transmission(look: Look, size_wh: tuple[int, int]) -> FloatArray | None:
     if not look.vignetting and not look.dirt:
         return None
     width, height = size_wh
-    y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
-    share = (1.0 - look.vignetting * (x * x + y * y) / 2).astype(np.float32)
+    y, x = np.mgrid[-height : height : height * 1j, -width : width : width * 1j]
+    share = (1.0 - look.vignetting * (x * x + y * y) / (width**2 + height**2)).astype(np.float32)
     rng = np.random.default_rng(look.seed)
     for _ in range(look.dirt):
         centre = (int(rng.integers(width)), int(rng.integers(height)))
