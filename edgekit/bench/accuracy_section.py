@@ -25,6 +25,7 @@ from edgekit.bench.accuracy.reliability import Reliability
 from edgekit.bench.accuracy.thresholds import THRESHOLDS
 from edgekit.bench.accuracy.worst import worst_pictures
 from edgekit.labels import LabelSet, OddAnnotation
+from edgekit.wording import counted
 
 Json = dict[str, Any]
 CURVE_POINTS = 300
@@ -195,14 +196,23 @@ def _remarks(truth: Truth, core: CoreAccuracy, draws: Draws | None) -> list[str]
         remarks.append("no mask figures: labels or predictions have boxes only")
     if draws is None:
         remarks.append("no intervals: fewer than 10 pictures, or none were asked for")
-    cut = core.box.ap.cut_pictures
+    cut, crowds = core.box.ap.cut_pictures, int(truth.crowd.sum())
     if cut:
-        remarks.append(f"COCO AP sees the best 100 predictions of {cut} pictures that have more")
-    if truth.crowd.any():
-        remarks.append(
-            f"{int(truth.crowd.sum())} labels are crowds: what is predicted there is neither right nor wrong"
-        )
-    return remarks
+        remarks.append(f"COCO AP sees the best 100 predictions alone of {counted(cut, 'picture')} with more")
+    if crowds:
+        are = "label is a crowd" if crowds == 1 else "labels are crowds"
+        remarks.append(f"{crowds} {are}: what is predicted there is neither right nor wrong")
+    return [*_empty_sides(truth, core), *remarks]
+
+
+def _empty_sides(truth: Truth, core: CoreAccuracy) -> list[str]:
+    """What a reader must know first: on which side nothing is."""
+    predicted = len(core.box.matching.hit)
+    if not truth.counted and not predicted:
+        return ["neither labels nor predictions hold an object: there is nothing to score"]
+    if not truth.counted:
+        return ["no object is labelled: every prediction is a false alarm"]
+    return [] if predicted else ["nothing is predicted: every label is missed"]
 
 
 def _numbers(values: Any) -> list[float | None]:

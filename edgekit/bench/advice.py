@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from edgekit.bench.compare import compare_models
+from edgekit.bench.compare import Difference, compare_models
+from edgekit.wording import counted
 
 Json = Mapping[str, Any]
+RESULTS = "results"
+"""Kind of a report's entry that is the scored results of another tool, no model."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,13 @@ class Advice:
     model: str | None
     """Name of the model; None where nothing can be said."""
     reasons: tuple[str, ...]
+    scored: str | None = None
+    """Name of the results of another tool, where they are all there is: nothing was to be chosen or deployed."""
+
+    @property
+    def heading(self) -> str:
+        """The choice in a line."""
+        return f"Deploy: {self.model or 'undecided'}" if self.scored is None else f"Scored: {self.scored}"
 
 
 def advise(models: Sequence[Json]) -> Advice:
@@ -29,6 +39,14 @@ def advise(models: Sequence[Json]) -> Advice:
     """
     if not models:
         return Advice(None, ("no model was measured",))
+    chosen = _choose(models)
+    if len(models) == 1 and models[0].get("kind") == RESULTS:
+        return replace(chosen, scored=models[0]["name"])
+    alone = ("it is the only model here: bench others beside it to choose",) if len(models) == 1 else ()
+    return replace(chosen, reasons=(*chosen.reasons, *(alone if chosen.model and _f1(models[0]) else ())))
+
+
+def _choose(models: Sequence[Json]) -> Advice:
     fit = [model for model in models if _keeps_up(model) is not False]
     pool = fit or list(models)
     reasons = [] if fit else ["no model keeps up with the planned speed: go slower, or use a faster device"]
@@ -38,6 +56,8 @@ def advise(models: Sequence[Json]) -> Advice:
     scored = [model for model in pool if _f1(model) is not None]
     if not scored:
         fastest = min(pool, key=_tile_ms)
+        if any(model.get("accuracy") for model in pool):
+            return Advice(None, (*reasons, "neither labels nor predictions hold an object: nothing can be judged"))
         if _tile_ms(fastest) == float("inf"):
             return Advice(None, (*reasons, "neither accuracy nor latency was measured"))
         return Advice(fastest["name"], (*reasons, f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)",
@@ -49,14 +69,14 @@ def advise(models: Sequence[Json]) -> Advice:
         )
     equals = [model for model in scored if model is best or not _told_apart(best, model)]
     chosen = min(equals, key=_tile_ms)
-    return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored, len(models))))
+    return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored)))
 
 
-def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[str]:
+def _why(chosen: Json, best: Json, scored: Sequence[Json]) -> list[str]:
     counts = chosen["accuracy"]["counts"]
     words = (
-        f"it finds {counts['found']} of {counts['labels']} labelled fruit with {counts['false_alarms']} false alarms "
-        f"at confidence {counts['threshold']:.2f} ({_f1_text(chosen)})"
+        f"it finds {counts['found']} of {counts['labels']} labelled fruit with "
+        f"{counted(counts['false_alarms'], 'false alarm')} at confidence {counts['threshold']:.2f} ({_f1_text(chosen)})"
     )
     reasons = [words]
     if chosen is not best:
@@ -66,26 +86,30 @@ def _why(chosen: Json, best: Json, scored: Sequence[Json], models: int) -> list[
     reasons += [_beside(chosen, other) for other in others]
     if _keeps_up(chosen):
         reasons.append(f"it keeps up: {_speed_text(chosen)}")
-    if models == 1:
-        reasons.append("it is the only model here: bench others beside it to choose")
     return reasons
 
 
 def _beside(chosen: Json, other: Json) -> str:
     """What speaks against another model."""
     counts = other["accuracy"]["counts"]
-    found = f"{counts['found']} found, {counts['false_alarms']} false alarms"
+    found = f"{counts['found']} found, {counted(counts['false_alarms'], 'false alarm')}"
     is_what = "is less accurate" if _told_apart(chosen, other) else "is not told apart, but not faster"
     return f"{other['name']} {is_what}: {found}, {_f1_text(other)}{_interval_text(chosen, other)}"
 
 
 def _told_apart(best: Json, other: Json) -> bool:
-    found = next((item for item in compare_models(best, other) if item.name == "mask_f1"), None)
+    found = _f1_difference(best, other)
     return found is not None and found.verdict == "worse"
 
 
+def _f1_difference(one: Json, other: Json) -> Difference | None:
+    """In the F1 of masks, or of boxes where one of the two has no masks."""
+    found = {item.name: item for item in compare_models(one, other) if item.difference is not None}
+    return found.get("mask_f1") or found.get("box_f1")
+
+
 def _interval_text(chosen: Json, other: Json) -> str:
-    found = next((item for item in compare_models(chosen, other) if item.name == "mask_f1"), None)
+    found = _f1_difference(chosen, other)
     if found is None or found.interval is None:
         return ""
     return f" (difference {found.difference:+.3f}, 95 % interval {found.interval[0]:+.3f} to {found.interval[1]:+.3f})"

@@ -8,6 +8,7 @@ from pathlib import Path
 from edgekit.contracts import ModelInfo
 from edgekit.errors import EdgekitError, ModelError
 from edgekit.segment.engine_file import SUFFIX, read_sidecar
+from edgekit.wording import counted
 
 SUFFIXES = (".onnx", SUFFIX)
 
@@ -26,7 +27,17 @@ def choose_artifacts(named: Sequence[Path], batch: int | None) -> list[Path]:
     found: list[Path] = []
     for path in named:
         found += _of_folder(path, batch) if path.is_dir() else [_of_file(path, batch)]
-    return list(dict.fromkeys(found))
+    return list({path.absolute(): path for path in found}.values())
+
+
+def distinct_names(paths: Sequence[Path]) -> list[str]:
+    """What each file is called in a report: its name, with as much of its path as tells it from the others."""
+    names = [path.stem for path in paths]
+    parts = [path.absolute().parts for path in paths]
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        clashing = {name for name in names if names.count(name) > 1}
+        names = ["/".join(part[-depth:]) if name in clashing else name for name, part in zip(names, parts, strict=True)]
+    return names
 
 
 def _of_folder(folder: Path, batch: int | None) -> list[Path]:
@@ -36,7 +47,7 @@ def _of_folder(folder: Path, batch: int | None) -> list[Path]:
     fitting = [path for path in paths if batch is None or read_artifact_info(path).batch == batch]
     if not fitting:
         seen = ", ".join(f"{path.name} has {read_artifact_info(path).batch}" for path in paths)
-        raise ModelError(f"no model in {folder} takes {batch} tiles a call: {seen}", mend=_mend(batch))
+        raise ModelError(f"no model in {folder} takes {counted(batch or 1, 'tile')} a call: {seen}", mend=_mend(batch))
     return fitting
 
 
@@ -49,7 +60,9 @@ def _of_file(path: Path, batch: int | None) -> Path:
     for other in _models_in(path.parent):
         if other.suffix == path.suffix and other != path and _is_same(other, info, batch):
             return other
-    what = f"{path.name} takes {info.batch} tiles a call, and no artifact of this model beside it takes {batch}"
+    what = (
+        f"{path.name} takes {counted(info.batch, 'tile')} a call, and no artifact of this model beside it takes {batch}"
+    )
     raise ModelError(what, mend=_mend(batch))
 
 

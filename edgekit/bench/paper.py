@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from edgekit.wording import counted
+
 Json = Mapping[str, Any]
 
 
@@ -83,7 +85,7 @@ def table_1(models: Sequence[Json]) -> list[list[str]]:
 
 def _data(accuracy: Json) -> str:
     data = accuracy.get("data")
-    return f"{data['pictures']} pictures" if data else "-"
+    return counted(data["pictures"], "picture") if data else "-"
 
 
 def _figure(figure: Json | None) -> str:

@@ -9,8 +9,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from edgekit.bench.accuracy.coco_ap import require_hotcoco
 from edgekit.bench.accuracy.objects import Predictions, Truth, predictions_from_instances, truth_from_labels
 from edgekit.bench.accuracy_section import accuracy_section, labels_section
+from edgekit.bench.artifacts import distinct_names
 from edgekit.bench.cost import Json, latency_and_device, model_section, pipeline_section, roofline_section
 from edgekit.bench.predict import predict_pictures, require_pictures, sample_tiles
 from edgekit.bench.settings import BenchSettings
@@ -62,20 +64,26 @@ def bench_models(
     """
     if data is not None and "accuracy" in settings.sections:
         require_pictures(data.labels, data.images)
-    runs = [bench_model(path, data, engine, settings, progress=progress) for path in models]
+        require_hotcoco()
+    names = distinct_names(models)
+    runs = [
+        bench_model(path, data, engine, settings, progress=progress, name=name)
+        for path, name in zip(models, names, strict=True)
+    ]
     return document([run.section for run in runs], None if data is None else labels_section(data.labels)), runs
 
 
 def bench_model(
-    path: Path, data: BenchData | None, engine: SegmenterSettings, settings: BenchSettings, *, progress: Progress
-) -> ModelRun:
-    """Bench one model."""
+    path: Path, data: BenchData | None, engine: SegmenterSettings, settings: BenchSettings,
+    *, progress: Progress, name: str,
+) -> ModelRun:  # fmt: skip
+    """Bench one model; `name` is what the report calls it."""
     started = time.perf_counter()
     segmenter = open_segmenter(path, settings=engine)
     opened_ms = (time.perf_counter() - started) * 1e3
     try:
         section: Json = {
-            "name": path.stem, "file": path.name, "info": asdict(segmenter.info),
+            "name": name, "file": path.name, "info": asdict(segmenter.info),
             "model_id": segmenter.info.model_id, "provider": asdict(segmenter.provider),
         }  # fmt: skip
         if "model" in settings.sections:
@@ -84,7 +92,7 @@ def bench_model(
         if data is not None and "accuracy" in settings.sections:
             truth = _truth(segmenter.info, data)
         if {"latency", "device"} & set(settings.sections):
-            progress(f"{path.stem}: latency", 0, None)
+            progress(f"{name}: latency", 0, None)
             macs = section.get("model", {}).get("macs")
             section |= _cost_sections(path, segmenter, (opened_ms, macs), settings)
         if data is not None and truth is not None:
@@ -110,13 +118,18 @@ def check_document(data: Any, name: str) -> Json:
     """A report that was read from a file.
 
     Raises:
-        MeasurementError: it is none, or of a newer format.
+        MeasurementError: it is none, of a newer format, or holds no model.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise MeasurementError(f"{name} is no report of edgekit bench")
+        raise MeasurementError(f"{name} is no report of edgekit bench", mend="name a JSON file that --out wrote")
     if data.get("format_version") != FORMAT_VERSION:
         raise MeasurementError(f"{name} has format version {data.get('format_version')}, this edgekit reads "
                                f"{FORMAT_VERSION}", mend="measure again, or use the edgekit that wrote it")  # fmt: skip
+    models = data.get("models")
+    if not isinstance(models, list) or not all(isinstance(model, dict) and model.get("name") for model in models):
+        raise MeasurementError(f"{name} is damaged: its list of models cannot be read", mend="measure again")
+    if not models:
+        raise MeasurementError(f"{name} holds no model", mend="measure one: edgekit bench MODEL --out FILE")
     return data
 
 

@@ -18,6 +18,8 @@ app = typer.Typer(
     epilog="Example: edgekit bench M.onnx --data instances.json --images images --report bench.html",
 )  # fmt: skip
 
+PAGES, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+"""Endings of a report."""
 SHOWN_ODD = 5
 """Odd annotations that are named on the terminal."""
 
@@ -31,7 +33,7 @@ Masks = Annotated[Path | None, typer.Option("--ignore-masks", help="Folder of ma
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Report as JSON.")]
 Report = Annotated[Path | None, typer.Option(help="Report as one web page (.html) or as Markdown (.md).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables; warnings and files alone.")]
 
 
 @app.command(epilog="Example: edgekit bench a.onnx b.onnx --data instances.json --report bench.html")
@@ -85,6 +87,7 @@ def run(
         TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
         AccuracySettings(threshold=threshold),
     )
+    _prepare(out, report)
     if data is None and "accuracy" in _listed(only):
         raise SettingsError("accuracy needs labels", mend="give --data COCO.json --images FOLDER")
     labelled = _labelled((data, images, ignore_masks), class_map, ignore_classes)
@@ -112,13 +115,17 @@ def score(
     from edgekit.bench.accuracy.evaluate import AccuracySettings
     from edgekit.bench.accuracy.results_file import read_results
     from edgekit.bench.accuracy_section import accuracy_section, labels_section
+    from edgekit.bench.advice import RESULTS
     from edgekit.bench.run import ModelRun, document
     from edgekit.labels import read_labels
 
+    settings = AccuracySettings(threshold=threshold)
+    _prepare(out, report)
     labels, ignored = _with_masks(read_labels(data, images=images), ignore_masks, ignore_classes)
     truth, predictions, odd = read_results(results, labels, ignore_classes=ignored)
-    section = accuracy_section(truth, predictions, AccuracySettings(threshold=threshold))
-    entry = {"name": results.stem, "file": results.name, "accuracy": section}
+    left_out = [f"{len(odd)} of {len(odd) + len(predictions)} results were left out: {odd[0].reason}"] if odd else []
+    section = accuracy_section(truth, predictions, settings, remarks=left_out)
+    entry = {"kind": RESULTS, "name": results.stem, "file": results.name, "accuracy": section}
     whole = document([entry], labels_section(labels, odd))
     _deliver(whole, [ModelRun(entry, truth, predictions)], images, (out, report, as_json, quiet))
 
@@ -130,19 +137,20 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="Compare other boards, modes or data all the same.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Differences with intervals and a verdict: better, worse, or no evidence."""
+    """Differences of the first models of two reports, with intervals and a verdict: better, worse, or no evidence."""
     from dataclasses import asdict
 
     from edgekit.bench.compare import compare as compared
-    from edgekit.cli.ui import print_json
+    from edgekit.cli.ui import print_json, warn
 
     result = compared(_read(a), _read(b), force=force)
+    warn(result.remarks)
     if as_json:
         print_json(asdict(result))
         return
     for mismatch in result.mismatches:
         typer.echo(f"not alike: {mismatch}")
-    rows = [["figure", result.a, result.b, "difference", "95 % interval", "B is"]]
+    rows = [["figure", f"A: {result.a}", f"B: {result.b}", "difference", "95 % interval", "B is"]]
     for item in result.differences:
         interval = f"{item.interval[0]:+.4g} to {item.interval[1]:+.4g}" if item.interval else "-"
         rows.append(
@@ -160,7 +168,7 @@ def table(
     from edgekit.bench.paper import TABLE_1_NOTE, table_1, table_2
     from edgekit.cli.ui import print_json
 
-    models = [model for path in reports for model in _read(path)["models"]]
+    models = _named_apart([(path, model) for path in reports for model in _read(path)["models"]])
     first, second = table_1(models), table_2(models)
     if as_json:
         print_json({"table_1": first, "table_1_note": TABLE_1_NOTE, "table_2": second})
@@ -187,10 +195,11 @@ def _deliver(
     from edgekit.cli.ui import print_json, write_or_print_json
 
     out, report, as_json, quiet = wanted
+    _tell_odd(document)
     if out is not None:
         write_or_print_json(document, out)
     if report is not None:
-        markdown = report.suffix.lower() in (".md", ".markdown")
+        markdown = report.suffix.lower() in MARKDOWN
         write_atomic(report, (markdown_report(document) if markdown else html_report(document, runs, images)).encode())
     if as_json:
         print_json(document)
@@ -198,19 +207,47 @@ def _deliver(
         # A figure a row: thirteen columns do not fit a terminal of 80.
         _print_table([list(row) for row in zip(*overview(document["models"]), strict=True)])
         advice = advise(document["models"])
-        typer.echo(f"Deploy: {advice.model or 'undecided'}")
+        typer.echo(advice.heading)
         for reason in advice.reasons:
             typer.echo(f"  - {reason}")
         for model in document["models"]:
             for remark in remarks(model):
                 typer.echo(f"  {model['name']}: {remark}")
-        odd = (document.get("labels") or {}).get("odd") or []
-        for item in odd[:SHOWN_ODD]:
-            typer.echo(f"  {item['action']}: annotation {item['annotation_id']}: {item['reason']}", err=True)
-        if len(odd) > SHOWN_ODD:
-            typer.echo(f"  {len(odd) - SHOWN_ODD} more odd annotations, all of them in the report", err=True)
         for path in filter(None, (out, report)):
             typer.echo(f"written: {path}")
+
+
+def _tell_odd(document: dict[str, Any]) -> None:
+    """What of labels and results was odd, on standard error and before any figure: figures rest on the rest."""
+    odd = (document.get("labels") or {}).get("odd") or []
+    odd = sorted(odd, key=lambda item: ("refused", "mended", "kept").index(item["action"]))
+    for item in odd[:SHOWN_ODD]:
+        typer.echo(f"{item['action']}: annotation {item['annotation_id']}: {item['reason']}", err=True)
+    if len(odd) > SHOWN_ODD:
+        typer.echo(f"{len(odd) - SHOWN_ODD} more were odd, all of them in the report", err=True)
+
+
+def _prepare(out: Path | None, report: Path | None) -> None:
+    """Refuse reports that cannot be written or drawn before anything is measured."""
+    from edgekit.cli.ui import prepare_outputs
+    from edgekit.errors import SettingsError
+
+    if report is not None and report.suffix.lower() not in (*PAGES, *MARKDOWN):
+        raise SettingsError(f"--report {report}", mend=f"let it end in one of {', '.join((*PAGES, *MARKDOWN))}")
+    if report is not None and report.suffix.lower() in PAGES:
+        from edgekit.bench.report.plots import require_matplotlib
+
+        require_matplotlib()
+    prepare_outputs(out, report)
+
+
+def _named_apart(models: list[tuple[Path, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The models of several reports; where two have one name, with the report's file before it."""
+    names = [model["name"] for _, model in models]
+    return [
+        {**model, "name": f"{path}: {model['name']}"} if names.count(model["name"]) > 1 else model
+        for path, model in models
+    ]
 
 
 def _labelled(paths: tuple[Path | None, Path | None, Path | None], class_map: str, ignore: str) -> BenchData | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from edgekit.contracts import MaskCrop
 from edgekit.errors import LabelsError
 from edgekit.labels.collect import Drawn, OddLog, finish, picture_name, picture_size
 from edgekit.labels.model import LabelledInstance, LabelledPicture, LabelSet
@@ -138,7 +139,7 @@ def _drawn(annotation: Mapping[str, Any], name: str, class_name: str, place: tup
     common = Drawn(name, class_name, is_crowd=crowd, ignore=ignore, attributes=_attributes(annotation))
     outline = annotation.get("segmentation")
     if isinstance(outline, dict):
-        return replace(common, masks=(_rle(outline, picture.size_wh),))
+        return replace(common, masks=(rle_mask(outline, picture.size_wh),))
     if outline:
         if not isinstance(outline, list):
             raise LabelsError(f"a segmentation must be polygons or RLE, got {type(outline).__name__}")
@@ -154,9 +155,14 @@ def _drawn(annotation: Mapping[str, Any], name: str, class_name: str, place: tup
     return replace(common, polygons=(rectangle(x, y, x + width, y + height),), has_outline=False)
 
 
-def _rle(outline: Mapping[str, Any], size_wh: tuple[int, int]) -> Any:
+def rle_mask(outline: Mapping[str, Any], size_wh: tuple[int, int]) -> MaskCrop:
+    """The mask of an RLE, compressed or not, in a picture of that size.
+
+    Raises:
+        LabelsError: an RLE of another size, or one that cannot be read.
+    """
     size, counts = outline.get("size"), outline.get("counts")
-    if size is None or counts is None or list(size) != [size_wh[1], size_wh[0]]:
+    if not isinstance(size, (list, tuple)) or counts is None or list(size) != [size_wh[1], size_wh[0]]:
         raise LabelsError(f"an RLE of size {size} (height, width) in a picture of {size_wh[0]} x {size_wh[1]}")
     if isinstance(counts, list):
         return from_run_lengths(counts, size_wh)

@@ -35,7 +35,10 @@ def read_labels(path: Path, *, images: Path | None = None, class_names: tuple[st
         return read_labelme(path, images=images, class_names=class_names)
     if isinstance(data, dict) and ("_via_img_metadata" in data or _looks_like_via(data)):
         return read_via(path, images=_needed(images, path, "VIA"))
-    raise LabelsError(f"{path} is no COCO, LabelMe or VIA file", mend="a list of results is read by `bench score`")
+    if isinstance(data, list) and any(isinstance(item, dict) and "score" in item for item in data):
+        mend = "name the labels here; results are the first word of `edgekit bench score RESULTS --data LABELS`"
+        raise LabelsError(f"{path} holds results, no labels", mend=mend)
+    raise LabelsError(f"{path} is no COCO, LabelMe or VIA file", mend="labels are read as one of these or CVAT (.xml)")
 
 
 def _read_folder(path: Path, images: Path | None, class_names: tuple[str, ...]) -> LabelSet:

@@ -39,7 +39,7 @@ def test_a_batch_picks_the_artifact_of_the_same_model(folder):
 
 
 def test_a_batch_that_no_artifact_has_is_refused_with_what_there_is(folder):
-    with pytest.raises(ModelError, match=r"a.onnx takes 1 tiles a call.*takes 8"):  # 8 is another model's
+    with pytest.raises(ModelError, match=r"a.onnx takes 1 tile a call.*takes 8"):  # 8 is another model's
         choose_artifacts([folder / "a.onnx"], 8)
     with pytest.raises(ModelError, match=r"no model in .* takes 2 tiles a call: a-b4.onnx has 4"):
         choose_artifacts([folder], 2)

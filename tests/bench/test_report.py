@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from edgekit.bench.accuracy.evaluate import AccuracySettings
 from edgekit.bench.accuracy_section import accuracy_section
 from edgekit.bench.advice import advise
+from edgekit.bench.artifacts import distinct_names
 from edgekit.bench.compare import compare
 from edgekit.bench.cost import latency_and_device
 from edgekit.bench.latency.measure import MeasureSettings
@@ -234,12 +235,64 @@ def test_commands_score_compare_and_table(tmp_path: Path) -> None:
         "--out", str(tmp_path / "a.json"), "--report", str(tmp_path / "a.md"),
     ])  # fmt: skip
     assert scored.exit_code == 0, scored.output
-    assert "Deploy: results" in scored.output
-    assert "**Deploy: results**" in (tmp_path / "a.md").read_text()
+    assert "Scored: results" in scored.output
+    assert "Deploy" not in scored.output
+    assert "**Scored: results**" in (tmp_path / "a.md").read_text()
     compared = runner.invoke(app, ["compare", str(tmp_path / "a.json"), str(tmp_path / "a.json"), "--json"])
     assert {item["verdict"] for item in json.loads(compared.output)["differences"]} == {"no evidence"}
     shown = runner.invoke(app, ["table", str(tmp_path / "a.json"), "--json"])
     assert json.loads(shown.output)["table_1"][1][0] == "results"
+
+
+def test_what_only_one_side_measured_is_named_and_nothing_in_common_is_refused() -> None:
+    whole = model("whole").section
+    a, b = {**whole, "latency": None}, {**whole, "accuracy": None}
+    verdicts = {item.name: item.verdict for item in compare(document([a], None), document([b], None)).differences}
+    assert verdicts["mask_f1"] == "not measured in B"
+    assert verdicts["tile_ms_median"] == "not measured in A"
+    assert verdicts["macs_per_image"] == "no evidence"
+    with pytest.raises(MeasurementError, match="A has accuracy, B has latency"):
+        compare(document([{**a, "model": None}], None), document([{**b, "model": None}], None))
+    lighter = {**whole, "model": {**whole["model"], "macs_per_image": 1e9}}
+    told = {item.name: item.verdict for item in compare(document([whole], None), document([lighter], None)).differences}
+    assert told["macs_per_image"] == "better"
+    several = compare(document([whole, lighter], None), document([whole], None))
+    assert several.remarks == ("A holds further models, which are not compared: whole",)
+
+
+def test_models_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    from edgekit.cli.bench import app
+
+    paths = [tmp_path / name for name in ("a/best.onnx", "b/best.onnx", "b/best.engine", "other.onnx")]
+    assert distinct_names(paths) == ["a/best.onnx", "b/best.onnx", "best.engine", "other"]
+    assert distinct_names([]) == []
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(document([model("best").section], None)))
+    files = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    rows = json.loads(CliRunner().invoke(app, ["table", *files, "--json"]).stdout)["table_2"]
+    assert [row[0] for row in rows[1:]] == [f"{file}: best" for file in files]
+    shown = CliRunner().invoke(app, ["compare", *files]).stdout
+    assert "A: best" in shown
+    assert "B: best" in shown
+
+
+def test_models_with_boxes_alone_are_told_apart_by_their_boxes() -> None:
+    def boxes_only(name: str, **changes: float):
+        section = json.loads(json.dumps(model(name, **changes).section))
+        for side in (section["accuracy"]["figures"], section["accuracy"]["draws"]["values"]):
+            del side["mask_f1"]
+        return section
+
+    advice = advise([boxes_only("bad", spoil=0.4, slow=0.5), boxes_only("good")])
+    assert advice.model == "good"
+    assert "is less accurate" in advice.reasons[1]
+
+
+def test_damaged_reports_are_refused(tmp_path: Path) -> None:
+    whole = {"format": "edgekit-bench", "format_version": 1, "models": []}
+    for broken, told in ((whole, "holds no model"), ({**whole, "models": [3]}, "damaged"), ({}, "no report")):
+        with pytest.raises(MeasurementError, match=told):
+            check_document(broken, "x")
 
 
 @pytest.mark.shared

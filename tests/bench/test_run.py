@@ -63,7 +63,7 @@ def test_one_command_gives_the_whole_report(bench: Path) -> None:
     assert model["device"]["energy_j"] is not None or "energy" in model["device"]["missing"]
     assert model["model"]["macs"] == 0
     page = (bench / "b.html").read_text()
-    assert "it finds 11 of 12 labelled fruit with 1 false alarms" in page
+    assert "it finds 11 of 12 labelled fruit with 1 false alarm at" in page
     assert [entry["picture"] for entry in model["accuracy"]["worst"]] == ["0.png", "1.png"]
 
 

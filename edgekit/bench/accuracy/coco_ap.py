@@ -48,10 +48,7 @@ def coco_ap(truth: Truth, predictions: Predictions, kind: Literal["box", "mask"]
     Raises:
         MissingDependencyError: hotcoco is not installed.
     """
-    try:
-        import hotcoco
-    except ImportError as error:
-        raise MissingDependencyError("hotcoco is not installed", mend="pip install 'edgekit[bench]'") from error
+    hotcoco = require_hotcoco()
     dataset, results = _columns(truth, predictions, kind, hotcoco)
     evaluation: Any = hotcoco.COCOeval(dataset, results, "bbox" if kind == "box" else "segm")
     evaluation.evaluate()
@@ -73,6 +70,19 @@ def coco_ap(truth: Truth, predictions: Predictions, kind: Literal["box", "mask"]
         ap_by_class=by_class,
         cut_pictures=int(np.count_nonzero(per_picture > MAX_DETECTIONS[-1])),
     )
+
+
+def require_hotcoco() -> Any:
+    """The module hotcoco.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        import hotcoco
+    except ImportError as error:
+        raise MissingDependencyError("hotcoco is not installed", mend="pip install 'edgekit[bench]'") from error
+    return hotcoco
 
 
 def weighted_mean(by_class: dict[str, float | None], truth: Truth) -> float | None:

@@ -26,11 +26,16 @@ from edgekit.bench.accuracy.sweep_aji import AjiSweep, sweep_aji
 from edgekit.bench.accuracy.sweep_f1 import F1Sweep, sweep_f1
 from edgekit.bench.accuracy.tie_free import tie_free_ap
 from edgekit.bench.accuracy.yolo_rules import RULES, YoloFigures, yolo_figures
+from edgekit.errors import SettingsError
 
 
 @dataclass(frozen=True)
 class AccuracySettings:
-    """What can be chosen of the accuracy figures."""
+    """What can be chosen of the accuracy figures.
+
+    Raises:
+        SettingsError: a threshold that is no confidence.
+    """
 
     score_floor: float = 0.05
     """Predictions below it play no part in R; the graph contract returns none below 0.05."""
@@ -40,6 +45,10 @@ class AccuracySettings:
     """Resampled data sets for the intervals; 0 for none."""
     seed: int = 20250513
     """Of the resampling: two models compared must share it."""
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise SettingsError(f"the threshold is {self.threshold:g}", mend="give a confidence from 0 to 1")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import theilslopes
 
+from edgekit.wording import counted
+
 DRIFT_LIMIT = 0.05
 """The second half may be 5 % slower (or faster) than the first; more is drift (ultralytics#7903: 18 to 40 ms)."""
 OUTLIER_FACTOR = 2.0
@@ -51,7 +53,7 @@ def judge_stability(
     reasons: list[str] = []
     values, times = np.asarray(samples_ms, np.float64), np.asarray(starts_s, np.float64)
     if len(values) < LEAST_SAMPLES:
-        reasons.append(f"only {len(values)} samples: drift cannot be judged below {LEAST_SAMPLES}")
+        reasons.append(f"only {counted(len(values), 'sample')}: drift cannot be judged below {LEAST_SAMPLES}")
         return Stability(False, tuple(reasons + _device_reasons(before, after)), None, None)
     half = len(values) // 2
     first, second = float(np.median(values[:half])), float(np.median(values[half:]))

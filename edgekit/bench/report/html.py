@@ -13,6 +13,7 @@ from edgekit.bench.report.markdown import remarks
 from edgekit.bench.report.plots import all_plots
 from edgekit.bench.report.tables import accuracy_table, device_table, latency_table, overview, parts_table
 from edgekit.bench.run import ModelRun
+from edgekit.wording import counted
 
 Json = Mapping[str, Any]
 STYLE = """
@@ -74,14 +75,15 @@ def _first_screen(document: Json) -> str:
     warnings = [(model["name"], text) for model in models for text in remarks(model)]
     warned = "".join(f"<li><b>{escape(name)}</b>: {escape(text)}</li>" for name, text in warnings)
     environment = document["environment"]
-    place = environment["board"] or environment["processor"]
+    place = f"{environment['board'] or environment['processor']} ({counted(environment['cores'], 'core')})"
     data = next((model["accuracy"]["data"] for model in models if model.get("accuracy")), None)
-    judged = f" Judged on {data['pictures']} pictures with {data['labels']} labelled fruit." if data else ""
+    judged = f" Judged on {counted(data['pictures'], 'picture')} with {data['labels']} labelled fruit." if data else ""
+    title = "Which model to deploy" if advice.scored is None else "How good these results are"
+    name = advice.scored or advice.model or "Undecided"
     return (
-        "<h1>Which model to deploy</h1>"
-        f"<p class=soft>Measured on {escape(place)} ({environment['cores']} cores), {escape(document['created'])}."
-        f"{judged}</p>"
-        f"<div class=advice><strong>{escape(advice.model or 'Undecided')}</strong><ul>{reasons}</ul></div>"
+        f"<h1>{title}</h1>"
+        f"<p class=soft>Measured on {escape(place)}, {escape(document['created'])}.{judged}</p>"
+        f"<div class=advice><strong>{escape(name)}</strong><ul>{reasons}</ul></div>"
         f"<div class=wide>{_table(overview(models), chosen=advice.model)}</div>"
         f"<p class=soft>{EXPLAINED}</p>"
         f"<ul class='soft warn'>{warned}</ul>"
@@ -130,7 +132,8 @@ def _labels(document: Json) -> str:
         return ""
     rows = [["annotation", "picture", "what became of it", "why"]]
     rows += [[item["annotation_id"], item["picture"] or "-", item["action"], item["reason"]] for item in odd]
-    return f"<details><summary>{len(odd)} odd annotations</summary><div class=wide>{_table(rows)}</div></details>"
+    summary = f"<summary>{counted(len(odd), 'odd annotation')}</summary>"
+    return f"<details>{summary}<div class=wide>{_table(rows)}</div></details>"
 
 
 def _table(rows: Sequence[Sequence[str]], *, chosen: str | None = None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgekit.bench.advice import advise
 from edgekit.bench.report.tables import accuracy_table, device_table, latency_table, overview, parts_table
+from edgekit.wording import counted
 
 Json = Mapping[str, Any]
 
@@ -14,7 +15,7 @@ Json = Mapping[str, Any]
 def markdown_report(document: Json) -> str:
     """The whole report."""
     models, advice = document["models"], advise(document["models"])
-    lines = ["# Bench", "", f"**Deploy: {advice.model or 'undecided'}**", ""]
+    lines = ["# Bench", "", f"**{advice.heading}**", ""]
     lines += [f"- {reason}" for reason in advice.reasons]
     lines += ["", *markdown_table(overview(models)), ""]
     for model in models:
@@ -27,7 +28,7 @@ def markdown_report(document: Json) -> str:
                 lines += [f"### {title}", "", *markdown_table(table(model)), ""]
         lines += [f"- {remark}" for remark in remarks(model)]
     environment = document["environment"]
-    lines += ["", f"{environment['processor']}, {environment['cores']} cores, {environment['system']}; "
+    lines += ["", f"{environment['processor']}, {counted(environment['cores'], 'core')}, {environment['system']}; "
               f"{document['created']}", ""]  # fmt: skip
     return "\n".join(lines)
 

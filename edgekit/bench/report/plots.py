@@ -47,11 +47,10 @@ def all_plots(models: Sequence[Json]) -> list[tuple[str, str, str]]:
 
 def draw(paint: Callable[[Any, Sequence[Json]], None], models: Sequence[Json]) -> str:
     """Run a painter on fresh axes; SVG text without its XML head."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError("matplotlib is not installed", mend="pip install 'edgekit[bench]'") from error
+    require_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     with rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}):
         figure = Figure(figsize=SIZE_IN, layout="constrained")
         axes = figure.add_subplot()
@@ -62,6 +61,18 @@ def draw(paint: Callable[[Any, Sequence[Json]], None], models: Sequence[Json]) -
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+
+
+def require_matplotlib() -> None:
+    """Pass where plots can be drawn.
+
+    Raises:
+        MissingDependencyError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("matplotlib is not installed", mend="pip install 'edgekit[bench]'") from error
 
 
 def _colour(models: Sequence[Json], model: Json) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from edgekit.wording import counted
+
 Json = Mapping[str, Any]
 Table = list[list[str]]
 YOLO_FIGURES = ("map50", "map50_95", "precision", "recall", "f1")
@@ -78,7 +80,7 @@ def latency_table(model: Json) -> Table:
     latency = model["latency"]
     call = latency["call_ms"]
     rows = [["latency", "value"]]
-    calls = f"{call['n']} calls of {latency['tiles_per_call']} tiles"
+    calls = f"{counted(call['n'], 'call')} of {counted(latency['tiles_per_call'], 'tile')}"
     rows += [[f"{name.removesuffix('_ms')} of {calls}", number(call[name], 2, " ms")] for name in CALL_FIGURES]
     rows += [["first result, opening included", number(latency["first_result_ms"], 0, " ms")]]
     rows += [
