@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from edgekit.contracts import Columns, FrameSource
-from edgekit.errors import SourceError
+from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.live.backlog import Backlog
 from edgekit.runtime.live.book import Book
 from edgekit.runtime.live.gate import Gate, Opening, RowFrames
@@ -121,6 +121,10 @@ class Lane:
         except SourceError as error:
             book.fail_row(row, error.what)
             return
+        except SettingsError as error:
+            self._tell_misfit(error)
+            book.fail_row(row, error.what)
+            return
         book.end_row(row, panorama.shape, panorama.remarks)
         backlog.end(row)
 
@@ -130,7 +134,17 @@ class Lane:
             first = next(columns, None)
         except SourceError:  # not one frame came
             return None
+        except SettingsError as error:
+            self._tell_misfit(error)
+            return None
         return None if first is None or frames.ended else chain([first], columns)
+
+    def _tell_misfit(self, error: SettingsError) -> None:
+        """The camera's frames are of another size than its lens or flat field; the other side goes on."""
+        _log.error("the camera %s: %s", self.name, error)
+        self._board.problem(
+            f"optics {self.name}", f"rows of {self.name} cannot be counted: {error.what}", level="fault"
+        )
 
     def _segments(self, row: LiveRow, panorama: RowPanorama, backlog: Backlog) -> Callable[[Path], None]:
         """What becomes of each segment that is on the disk."""

@@ -15,6 +15,7 @@ from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.retention.settings import RetentionSettings
 from edgekit.runtime.settings import RunSettings, SegmentSettings
 from edgekit.runtime.sources import CameraDescription, LiveSettings, read_camera
+from edgekit.runtime.sources.description import placed as placed_camera
 from edgekit.runtime.watch.settings import LogSettings, MetricsSettings, WatchdogSettings
 from edgekit.settings_file import read_settings
 from edgekit.sync.settings import SyncSettings
@@ -174,7 +175,10 @@ def read_site(path: Path) -> Site:
     def placed(other: Path | None) -> Path | None:
         return None if other is None else base / other
 
-    cameras = tuple(replace(camera, file=placed(camera.file)) for camera in site.cameras)
+    cameras = tuple(
+        replace(item, file=placed(item.file), camera=item.camera and placed_camera(item.camera, path.resolve()))
+        for item in site.cameras
+    )
     return replace(
         site,
         out=base / site.out,

@@ -109,13 +109,21 @@ def read_camera(path: Path) -> CameraDescription:
     Raises:
         SettingsError: the file cannot be read or used, or a file that it names is missing.
     """
-    camera = read_settings(path, CameraDescription)
+    return placed(read_settings(path, CameraDescription), path)
+
+
+def placed(camera: CameraDescription, file: Path) -> CameraDescription:
+    """The description with its paths taken from the folder of the file that it stands in.
+
+    Raises:
+        SettingsError: a file that it names is missing.
+    """
     for key in ("lens", "flat_field"):
         named: Path | None = getattr(camera, key)
         if named is None:
             continue
-        found = path.parent / named
+        found = file.parent / named
         if not found.is_file():
-            raise SettingsError(f"{path}: {key} = {str(named)!r}: {found} is not there")
+            raise SettingsError(f"{file}: {key} = {str(named)!r}: {found} is not there")
         camera = replace(camera, **{key: found})  # type: ignore[arg-type]
     return camera
