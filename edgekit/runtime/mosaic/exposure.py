@@ -19,8 +19,8 @@ _NEARLY_ONE = 0.01
 """A gain this close to 1 is none."""
 _MOST = 2.0
 """Bound of the gain: more would amplify noise."""
-_USABLE = (8, 247)
-"""Grey levels that are neither black nor blown out."""
+_USABLE = (9, 246)
+"""First and last grey level that is neither black nor blown out."""
 _EVERY_PX = 8
 """One column of so many is looked at, and half as many rows."""
 _LEAST_PIXELS = 50
@@ -62,11 +62,10 @@ def brightness_ratio(one: Image, other: Image, advance_px: int) -> float:
         return 1.0
     near, far = max(advance_px, 0), max(-advance_px, 0)
     grey, other_grey = _sampled(one[:, near : near + overlap_px]), _sampled(other[:, far : far + overlap_px])
-    low, high = _USABLE
-    usable = (grey > low) & (grey < high) & (other_grey > low) & (other_grey < high)
-    if np.count_nonzero(usable) < _LEAST_PIXELS:
+    usable = cv2.bitwise_and(cv2.inRange(grey, *_USABLE), cv2.inRange(other_grey, *_USABLE))
+    if cv2.countNonZero(usable) < _LEAST_PIXELS:
         return 1.0
-    return float(grey[usable].mean() / other_grey[usable].mean())
+    return float(cv2.mean(grey, usable)[0] / cv2.mean(other_grey, usable)[0])
 
 
 def _sampled(image: Image) -> npt.NDArray[np.uint8]:

@@ -13,6 +13,9 @@ from edgekit.contracts import Image
 _REACH_PX = 4
 """Lagrange interpolation on eight pixels a direction. It keeps polynomials up to degree 7, so a picture stays where it
 is; Lanczos windows of this size move smooth content by up to 0.018 px, which adds up along a row."""
+_NODES = range(1 - _REACH_PX, _REACH_PX + 1)
+_SCALES = [math.prod(node - other for other in _NODES if other != node) for node in _NODES]
+"""Denominators of the Lagrange polynomials on the nodes."""
 WHOLE_PX = 1.0 / 128
 """A fraction below this is a whole pixel: shifting by it would change no value by more than rounding does."""
 
@@ -63,6 +66,7 @@ def _kernel(fraction: float) -> npt.NDArray[np.float32]:
     """Taps that read at `fraction` (0 to 1) to the right of the anchor, which is the fourth of eight."""
     if not fraction:
         return np.ones(1, np.float32)
-    nodes = range(1 - _REACH_PX, _REACH_PX + 1)
-    taps = [math.prod((fraction - other) / (node - other) for other in nodes if other != node) for node in nodes]
-    return np.array(taps, np.float32)
+    whole = math.prod(fraction - node for node in _NODES)
+    return np.array(
+        [whole / ((fraction - node) * scale) for node, scale in zip(_NODES, _SCALES, strict=True)], np.float32
+    )

@@ -48,8 +48,12 @@ def seam_path(left: Image, right: Image) -> npt.NDArray[np.intp]:
 
 def _step(ways: list[float], column: int) -> int:
     """The cheapest column within reach; the nearest of those that cost the same."""
-    reach = range(max(column - _MOST_MOVE, 0), min(column + _MOST_MOVE + 1, len(ways)))
-    return min(reach, key=lambda way: (ways[way], abs(way - column)))
+    first = max(column - _MOST_MOVE, 0)
+    near = ways[first : column + _MOST_MOVE + 1]
+    least = min(near)
+    if near.count(least) == 1:
+        return first + near.index(least)
+    return min((first + way for way, cost in enumerate(near) if cost == least), key=lambda way: abs(way - column))
 
 
 def _cost(left: Image, right: Image) -> FloatArray:

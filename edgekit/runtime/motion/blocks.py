@@ -81,9 +81,7 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     moved, found = _track(before.fine, after.fine, (centre, guess), levels=0, steps=_ROUGH_STEPS)
     ratio = factor / sharp_factor
     start, guess = centre[found] * ratio, moved[found] * ratio
-    moved, found = _track(
-        before.sharp, _exposed_as(before.sharp, after.sharp), (start, guess), levels=0, steps=_LAST_STEPS
-    )
+    moved, found = _track(before.sharp, _exposed_as(before, after), (start, guess), levels=0, steps=_LAST_STEPS)
     start, moved = start[found] * sharp_factor, moved[found] * sharp_factor
     middle = start[:, 0] + moved[:, 0] / 2
     dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
@@ -165,12 +163,11 @@ def _track(
     return moved, (status[:, 0] > 0) & near
 
 
-def _exposed_as(before: Grey, after: Grey) -> Grey:
-    """The later frame with the mean and contrast of the earlier one, where they differ."""
-    (mean, spread), (own_mean, own_spread) = (cv2.meanStdDev(plane) for plane in (before, after))
-    gain = float(spread[0, 0] / max(own_spread[0, 0], 1.0))
-    offset = float(mean[0, 0] - gain * own_mean[0, 0])
-    if abs(gain - 1) < _SAME_EXPOSURE and abs(mean[0, 0] - own_mean[0, 0]) < _SAME_EXPOSURE * mean[0, 0]:
-        return after
-    table = np.clip(np.rint(gain * np.arange(256) + offset), 0, 255).astype(np.uint8)
-    return np.asarray(cv2.LUT(after, table), np.uint8)
+def _exposed_as(before: Planes, after: Planes) -> Grey:
+    """The later frame's sharp plane with the mean and contrast of the earlier one, where they differ."""
+    (mean, spread), (own_mean, own_spread) = before.exposure, after.exposure
+    gain = spread / max(own_spread, 1.0)
+    if abs(gain - 1) < _SAME_EXPOSURE and abs(mean - own_mean) < _SAME_EXPOSURE * mean:
+        return after.sharp
+    table = np.clip(np.rint(gain * np.arange(256) + mean - gain * own_mean), 0, 255).astype(np.uint8)
+    return np.asarray(cv2.LUT(after.sharp, table), np.uint8)

@@ -42,6 +42,8 @@ class Planes:
     """The band at fine resolution, 128 where the pixel equals its surroundings."""
     coarse: FloatArray
     """The band at half of that, 0 where the pixel equals its surroundings."""
+    exposure: tuple[float, float]
+    """Mean and standard deviation of the sharp plane."""
     spectrum: npt.NDArray[np.complex64]
     """Whitened spectra of the rows of the coarse plane, at half its rows."""
 
@@ -79,7 +81,9 @@ class PlaneMaker:
         plane = _flattened(_shrunk(sharp, self._halving))
         fine = np.asarray(cv2.addWeighted(plane, _STORED_SCALE, plane, 0.0, 128.0, dtype=cv2.CV_8U), np.uint8)
         coarse = cv2.resize(plane, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
-        return Planes(sharp, fine, np.asarray(coarse, np.float32), self._spectrum(coarse))
+        mean, spread = cv2.meanStdDev(sharp)
+        exposure = float(mean[0, 0]), float(spread[0, 0])
+        return Planes(sharp, fine, np.asarray(coarse, np.float32), exposure, self._spectrum(coarse))
 
     def _spectrum(self, coarse: FloatArray) -> npt.NDArray[np.complex64]:
         rows = cv2.resize(coarse, None, fx=1.0, fy=0.5, interpolation=cv2.INTER_AREA) * self._window
