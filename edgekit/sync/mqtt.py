@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import socket
 import ssl
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from edgekit.sync.settings import MqttSettings
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 KEEPALIVE_S = 30
 LONGEST_RECONNECT_S = 30
+_REFUSED = "check user, password_file, ca_file, this device's certificate and clock, and the broker's access list"
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,7 @@ class _Link:
         last_s = time.monotonic()
         while seen < count and time.monotonic() - last_s < self._settings.wait_s:
             if self._refusal is not None:
-                mend = "check user, password_file, certificates and the broker's access list"
-                raise SyncError(f"{self._broker.name} refuses: {self._refusal}", mend=mend)
+                raise SyncError(f"{self._broker.name}: {self._refusal}", mend=_REFUSED)
             try:
                 number, failure = self._arrived.get(timeout=0.2)
             except queue.Empty:
@@ -170,10 +171,16 @@ class _Link:
 
     def _on_connect(self, client: Any, userdata: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
-            self._refusal = self.reason = str(reason)
+            self._refusal = self.reason = f"refused: {reason}"
 
     def _on_connect_fail(self, client: Any, userdata: Any) -> None:
-        self.reason = f"{self._broker.name} does not answer"
+        """Called while the client handles the error, which it does not hand over."""
+        error = sys.exc_info()[1]
+        if isinstance(error, ssl.SSLError):
+            why = getattr(error, "verify_message", "") or error.reason or str(error)
+            self._refusal = self.reason = f"no trusted TLS connection ({why})"
+        else:
+            self.reason = f"{self._broker.name} does not answer"
 
     def _on_disconnect(self, client: Any, userdata: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:

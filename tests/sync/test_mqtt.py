@@ -212,7 +212,7 @@ def test_a_wrong_password_is_told(tmp_path, guarded):
     secret.chmod(0o600)
     settings = at(guarded, user="trolley", password_file=secret)
     keep_counts(make_run(tmp_path / "runs" / "row12"), settings)
-    with pytest.raises(SyncError, match=r"refuses: Not authorized.*password_file"):
+    with pytest.raises(SyncError, match=r"refused: Not authorized.*password_file"):
         deliver_kept(tmp_path / "runs", settings, report=silent)
 
 
