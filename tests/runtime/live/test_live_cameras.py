@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import time
@@ -9,8 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from ride import WINDOW_PX, Ride, scene, site, stored, window_frames
+from ride import SIZE_WH, WINDOW_PX, Ride, scene, site, stored, window_frames
+from run_scene import write_png
 
+from edgekit.runtime.live.gate import FRAMES_WAITING
 from edgekit.runtime.live.service import FRAMES_HELD
 from edgekit.runtime.sources import CameraDescription, LiveSettings, open_camera
 
@@ -53,7 +56,7 @@ def free_port() -> int:
 
 def camera(port: int):
     description = CameraDescription("stream", f"tcp://127.0.0.1:{port}")
-    return open_camera(description, settings=PATIENCE, held=FRAMES_HELD)
+    return open_camera(description, settings=PATIENCE, held=FRAMES_HELD, waiting=FRAMES_WAITING)
 
 
 def counted_beside(tmp_path, streams: Streams, left_port: int, trouble) -> tuple[Ride, object]:
@@ -124,3 +127,28 @@ def test_a_camera_that_is_never_there(tmp_path, streams):
     _, rows = counted_beside(tmp_path, streams, free_port(), trouble)
     assert rows["1 right"].fruit == 31
     assert rows["1 left"].state == "failed"
+
+
+@pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="GStreamer's tools are not installed")
+def test_a_gstreamer_pipeline_counts_beside_a_stream_and_ends_with_the_run(tmp_path, streams):
+    pictures, right_port = window_frames(scene()), free_port()
+    for number, picture in enumerate(pictures):
+        write_png(tmp_path / f"frame_{number:04d}.png", picture)
+    pipeline = (
+        f"multifilesrc location={tmp_path}/frame_%04d.png caps=image/png,framerate={RATE_HZ}/1"
+        " ! pngdec ! identity sync=true"
+    )
+    description = CameraDescription("gstreamer", pipeline=pipeline, size_wh=(WINDOW_PX, SIZE_WH[1]))
+    patient = LiveSettings(first_pause_s=60.0, longest_pause_s=60.0)  # the pipeline ends with its pictures
+    cameras = {
+        "left": open_camera(description, settings=patient, held=FRAMES_HELD, waiting=FRAMES_WAITING),
+        "right": camera(right_port),
+    }
+    with Ride(site(tmp_path / "runs"), cameras) as ride:
+        ride.start("1", "left")
+        ride.start("1", "right")
+        streams.send(right_port, window_frames(scene(6, 31)), tmp_path / "right.rgb")
+        ride.until(lambda: all(stored_frames(ride, side) >= len(pictures) for side in cameras), 60)
+        ride.stop_row()
+        ride.until(lambda: ride.status().fruit == 91)
+        assert sum(entry.dropped for entry in ride.status().cameras) == 0
