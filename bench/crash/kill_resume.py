@@ -4,8 +4,9 @@
 
 The command is given without the folder of the run, which is appended. Moments are drawn over the whole run, every
 fourth one before its first tile is stored, the others after. A run is killed again and again until it happens to
-finish; then the next one begins, until there were enough kills. After each kill SQLite must find the database whole;
-each finished run must have the counts of the reference and the same fruit, byte for byte. Exit code 1 where not.
+finish; then the next one begins, until there were enough kills. After each kill SQLite must find the database whole,
+and every tile and segment that was there after the kill before must still be there; each finished run must have the
+counts of the reference and the same fruit, byte for byte. Exit code 1 where not.
 """
 
 import argparse
@@ -81,6 +82,11 @@ def integrity(out: Path, *, quick: bool = False) -> tuple[str, int]:
     return verdict, tiles
 
 
+def segments(out: Path) -> dict[str, int]:
+    """Bytes of each segment on the disk."""
+    return {str(path.relative_to(out)): path.stat().st_size for path in out.rglob("segment_?????.???")}
+
+
 def outcome(out: Path) -> tuple[dict, bytes]:
     summary = json.loads((out / "summary.json").read_text())
     return {key: summary[key] for key in COUNTS}, (out / "fruit.coco.json").read_bytes()
@@ -92,8 +98,22 @@ class Tally:
 
     verdicts: list[str] = field(default_factory=list)
     tiles_after_kill: list[int] = field(default_factory=list)
+    segments_after_kill: list[int] = field(default_factory=list)
+    lost: int = 0
+    """Tiles and segments that a later kill or start took away."""
     finished_runs: int = 0
     same: bool = True
+
+    def note(self, out: Path, before: tuple[int, dict[str, int]]) -> tuple[int, dict[str, int]]:
+        """What a kill left, beside what the one before had left of the same run."""
+        verdict, tiles = integrity(out)
+        found = segments(out)
+        self.verdicts.append(verdict)
+        self.tiles_after_kill.append(tiles)
+        self.segments_after_kill.append(len(found))
+        self.lost += max(before[0] - tiles, 0)
+        self.lost += sum(found.get(name) != size for name, size in before[1].items())
+        return tiles, found
 
     @property
     def whole(self) -> bool:
@@ -114,14 +134,13 @@ def kill_again_and_again(
     settings: argparse.Namespace, reference: Path, cut: Path, times_s: tuple[float, float]
 ) -> Tally:
     dice, tally = random.Random(settings.seed), Tally()
+    left: tuple[int, dict[str, int]] = (0, {})
     while len(tally.verdicts) < settings.kills:
         fresh, began = not cut.exists(), time.monotonic()
         early = len(tally.verdicts) % 4 == 0
         moment_s = dice.uniform(0.0, times_s[0]) if early else dice.uniform(*times_s)
         if killed_after(start(settings.command, cut), moment_s):
-            verdict, tiles = integrity(cut)
-            tally.verdicts.append(verdict)
-            tally.tiles_after_kill.append(tiles)
+            left = tally.note(cut, left)
             if not is_finished(cut):
                 if len(tally.verdicts) < settings.kills:
                     continue
@@ -132,6 +151,7 @@ def kill_again_and_again(
         tally.finished_runs += 1
         tally.same = tally.same and outcome(cut) == outcome(reference)
         shutil.rmtree(cut)
+        left = (0, {})
     return tally
 
 
@@ -145,15 +165,17 @@ def main() -> None:
     counts = outcome(reference)[0]
     if settings.json:
         told = {"kills": len(tally.verdicts), "integrity": tally.verdicts, "tiles_after_kill": tally.tiles_after_kill}
+        told |= {"segments_after_kill": tally.segments_after_kill, "lost_tiles_and_segments": tally.lost}
         told |= {"finished_runs": tally.finished_runs, "same_counts": tally.same, "seconds": whole_s, "counts": counts}
         print(json.dumps(told, indent=2))
     else:
         print(f"{len(tally.verdicts)} kills within {whole_s:.1f} s, the first tile was stored after {first_s:.1f} s")
         print(f"tiles that outlived the kills: {tally.tiles_after_kill}")
+        print(f"tiles and segments that were lost again: {tally.lost}")
         print(f"integrity: {'ok each time' if tally.whole else tally.verdicts}")
         verdict = "the same counts and fruit as" if tally.same else "OTHER counts than"
         print(f"{tally.finished_runs} runs that ended: {verdict} {counts}")
-    sys.exit(0 if tally.whole and tally.same else 1)
+    sys.exit(0 if tally.whole and tally.same and not tally.lost else 1)
 
 
 if __name__ == "__main__":
