@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from edgekit.export.recipe import Target
 from edgekit.segment.rows import Outputs
 
 Arrays = Mapping[str, np.ndarray]
-MAKERS = ("graphs/*.py", "models/*.py", "rcnn.py", "fp16.py", "int8.py", "onnx_writer.py", "fold_constants.py")
+MODELS = ("models/*.py",)
+"""Files of edgekit.export that a model depends on."""
+MAKERS = (*MODELS, "graphs/*.py", "rcnn.py", "fp16.py", "int8.py", "onnx_writer.py", "fold_constants.py")
 """Files of edgekit.export that a graph depends on."""
 
 
@@ -33,6 +35,7 @@ class TorchvisionAnswers:
         self.folder = folder
         self._model: MaskRCNN | None = None
         self._settings = repr(replace(case.recipe, batch=1, precision="fp32")) + str(case.seed)
+        self._settings += digest_of(MODELS)
 
     def rows(self, tile: Tiles) -> ReferenceRows:
         held = kept(self.folder, self._settings, tile, lambda: self._run(tile))
@@ -55,7 +58,7 @@ class GraphAnswers:
         self.target = target
         self.folder = folder
         self._session: onnxruntime.InferenceSession | None = None
-        self._settings = repr(case.recipe) + str(case.seed) + target + makers_digest()
+        self._settings = repr(case.recipe) + str(case.seed) + target + digest_of(MAKERS)
         self.graph = self._load()
         self.info = ModelInfo.from_metadata({entry.key: entry.value for entry in self.graph.metadata_props})
 
@@ -99,8 +102,8 @@ def kept(folder: Path | None, settings: str, tiles: Tiles, run: Callable[[], Arr
         return dict(held)
 
 
-def makers_digest() -> str:
-    """SHA-256 of the code that makes graphs."""
+def digest_of(patterns: Iterable[str]) -> str:
+    """SHA-256 of files of edgekit.export."""
     root = Path(edgekit.export.__file__).parent
-    files = sorted(path for pattern in MAKERS for path in root.glob(pattern))
+    files = sorted(path for pattern in patterns for path in root.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

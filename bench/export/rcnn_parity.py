@@ -7,7 +7,8 @@ Answers are kept in `--cache`, so that batches, precisions and targets are compa
 was stopped goes on (those of the graph hold until the code that makes it changes).
 
 The model is untrained and made lively (edgekit/export/models/lively.py). Detections are matched by mask IoU; exempt,
-and counted, are scores within 1e-4 of the floor and rows at the cut to K. Black, white and noise tiles come last and
+and counted, are scores within 1e-4 of the floor and rows at the cut to K; mask values are compared in the masks' own
+frame, of every pair. Black, white and noise tiles come last and
 are reported apart: on a uniform tile thousands of anchors tie, and which of them enter is nobody's to say.
 """
 
@@ -41,6 +42,9 @@ class Figures:
     matched: int
     unmatched: int
     exempt: int
+    pasted_apart: int
+    """Matched rows whose mask is pasted a pixel apart, because a side of the box lies at a whole pixel: not among the
+    IoUs."""
     worst_mask_iou: float | None
     median_mask_iou: float | None
     box_px: float | None
@@ -97,6 +101,7 @@ def measure(reference: TorchvisionAnswers, graph: GraphAnswers, tiles: Tiles) ->
     flags = [int(result.flags) for result in ours]
     return Figures(
         len(tiles), report.reference, report.candidate, report.matched, report.unmatched, report.exempt,
+        report.pasted_apart,
         report.worst_iou, report.median_iou, report.box_difference_px, report.score_difference,
         float(max(values)) if values else None,
         (counts[0], counts[len(counts) // 2], counts[-1]),

@@ -39,7 +39,8 @@ def export(
     ] = None,
     licence: Annotated[str, typer.Option(help="Licence of the weights, where the file names none.")] = "",
     threshold: Annotated[
-        float | None, typer.Option(help="Confidence at which the makers of the weights would count.")
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Confidence at which the makers of the weights would count."),
     ] = None,
     trust_checkpoint: Annotated[
         bool, typer.Option("--trust-checkpoint", help="Unpickle any global: runs the code that the file holds.")
@@ -60,8 +61,8 @@ def export(
         _build_finished(Path(recipe), format_, quiet=quiet, as_json=as_json)
         return
     target = target or ("" if format_ == "onnx" else "tensorrt")
-    changes = {"precision": precision, "batch": batch, "targets": (target,) if target else ()}
-    effective = _read(recipe, {key: value for key, value in changes.items() if value})
+    changes = {"precision": precision or None, "batch": batch, "targets": (target,) if target else None}
+    effective = _read(recipe, {key: value for key, value in changes.items() if value is not None})
     if print_config:
         _print_config(effective)
         return

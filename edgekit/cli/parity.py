@@ -26,7 +26,9 @@ def parity(
     candidate: Annotated[Path, typer.Argument(help="What is compared with it.")],
     images: Annotated[Path, typer.Option(help="Folder of real pictures, cut into tiles.")],
     tiles: Annotated[int, typer.Option(min=1, help="Most tiles to compare.")] = 50,
-    threshold: Annotated[float | None, typer.Option(help="Confidence at which the counts are compared.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Confidence at which the counts are compared.")
+    ] = None,
     provider: Annotated[str, typer.Option(help="Execution provider of graphs: cpu, cuda, tensorrt, rtx.")] = "cpu",
     threads: Annotated[int | None, typer.Option(help="Threads of graphs on the CPU.")] = None,
     trust_checkpoint: Annotated[

@@ -39,6 +39,9 @@ ULTRALYTICS_CLASSES = MappingProxyType(
 )
 """Module -> its classes that a YOLO segmentation checkpoint (v8, v9, 11, 12, 26) is made of: layers and a namespace."""
 
+TRUST = "if you know who made it, use --trust-checkpoint, which runs whatever code the file holds"
+OTHER_RECIPE = "weights that Ultralytics wrote take the recipe yolo11, this one takes a state dict"
+
 
 def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = False) -> Any:
     """What a `.pt` or `.pth` holds, on the CPU.
@@ -56,13 +59,13 @@ def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = F
     if not path.stat().st_size:
         raise CheckpointError(f"{path} is empty", mend="copy it again")
     if trusted:
-        return _read(path, weights_only=False)
+        return _read(path, weights_only=False, mend="")
     classes = [getattr(import_module(module), name) for module, names in allowed.items() for name in names.split()]
     with torch.serialization.safe_globals(classes):
-        return _read(path, weights_only=True)
+        return _read(path, weights_only=True, mend=TRUST if allowed else f"{OTHER_RECIPE}; {TRUST}")
 
 
-def _read(path: Path, *, weights_only: bool) -> Any:
+def _read(path: Path, *, weights_only: bool, mend: str) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=weights_only)
     except pickle.UnpicklingError as error:
@@ -70,11 +73,12 @@ def _read(path: Path, *, weights_only: bool) -> Any:
         if weights_only and wanted:
             raise CheckpointError(
                 f"{path} wants {wanted[1]}, which is not among the classes that weights are made of",
-                mend="if you know who made it, use --trust-checkpoint, which runs whatever code the file holds",
+                mend=mend,
             ) from error
         raise CheckpointError(f"{path} is no PyTorch checkpoint", mend="copy it again") from error
     except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CheckpointError(f"{path} is damaged or no PyTorch checkpoint: {reason}", mend="copy it again") from error
+        reason = str(error).strip().partition(". ")[0].partition("\n")[0]
+        told = f": {reason}" if " " in reason else ""
+        raise CheckpointError(f"{path} is damaged or no PyTorch checkpoint{told}", mend="copy it again") from error
     except (ModuleNotFoundError, AttributeError) as error:
         raise CheckpointError(f"{path} wants code that is not installed: {error}") from error

@@ -15,13 +15,14 @@ from edgekit.contracts import ModelInfo, Progress
 from edgekit.errors import ExportError, SettingsError
 from edgekit.export.builder import BuiltGraph, Weights
 from edgekit.export.held_tiles import judge
-from edgekit.export.label_check import LabelReport, judge_on_labels
+from edgekit.export.label_check import LabelReport, judge_on_labels, pictures_beside
 from edgekit.export.onnx_writer import annotate, trace, write
 from edgekit.export.parity import DEFAULT_THRESHOLD, ParityReport
 from edgekit.export.pictures import Tiles, read_tiles
 from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.registry import find_builder
+from edgekit.labels import read_labels
 
 CALIBRATION_TILES = 96
 """Tiles that are read at most; every third one is held back from the calibration for the comparison with float32."""
@@ -98,11 +99,13 @@ def export_all(request: Request, *, progress: Progress) -> list[Artifact]:
 
     Raises:
         CheckpointError: weights that do not fit.
-        SettingsError: a recipe that cannot be built, or int8 and fp16 without pictures.
+        SettingsError: a recipe that cannot be built, int8 and fp16 without pictures, or fp32 with labels.
+        LabelsError: labels that cannot be read.
         SourceError: too few pictures.
         ExportError: the exporter failed, or the reduced graph lies beyond the limits.
         StorageError: the disk is full, read-only or failing.
     """
+    _check_labels(request)
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -132,6 +135,17 @@ def _make(request: Request, target: Target, tiles: Tiles | None) -> Artifact:
     path = request.out / artifact_name(request.recipe, request.weights, target)
     write(graph, path)
     return Artifact(path, target, info, path.stat().st_size, kept, parity, labelled, tiles.skipped if tiles else ())
+
+
+def _check_labels(request: Request) -> None:
+    """Labels are used last; what is wrong with them is told first."""
+    if request.labels is None:
+        return
+    if request.recipe.precision == "fp32":
+        raise SettingsError(
+            "labels compare a lower precision with fp32, and this export is fp32", mend="leave --labels out"
+        )
+    read_labels(request.labels, images=pictures_beside(request.labels))
 
 
 def _tiles(request: Request) -> Tiles | None:

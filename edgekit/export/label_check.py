@@ -84,8 +84,7 @@ def judge_on_labels(reference: Path, candidate: Path, labels: Path, *, threshold
         ExportError: the candidate lost more.
         LabelsError: no labels, classes that the model does not have, or pictures that cannot be read.
     """
-    images = labels.parent / "images"
-    folder = images if images.is_dir() else labels.parent
+    folder = pictures_beside(labels)
     sides = [open_segmenter(path) for path in (reference, candidate)]
     try:
         known = read_for(labels, folder, sides[0].info.class_names)
@@ -101,6 +100,12 @@ def judge_on_labels(reference: Path, candidate: Path, labels: Path, *, threshold
             mend="calibrate with more pictures of the scene that is labelled, or keep fp32",
         )
     return report
+
+
+def pictures_beside(labels: Path) -> Path:
+    """Folder of the pictures that a label file speaks of."""
+    images = labels.parent / "images"
+    return images if images.is_dir() else labels.parent
 
 
 def read_for(path: Path, images: Path | None, class_names: Sequence[str]) -> LabelSet:

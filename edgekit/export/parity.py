@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from edgekit.contracts import Instances, ModelInfo, TileResult
-from edgekit.masks import iou
+from edgekit.contracts import FloatArray, Instances, ModelInfo, TileResult
+from edgekit.masks import iou, pasted_corners
 
 MATCH_IOU = 0.5
 """Detections of one class whose masks overlap less are never the same one."""
 FEW_PX = 16
 """Masks of so few pixels say little: one that lies at 127.5 is a good part of them. There the boxes decide as well."""
+SAME_BOX_PX = 0.01
+"""Boxes of one class whose sides differ by no more are the same detection, whatever their masks say."""
 SCORE_MARGIN = 1e-4
 """A score this close to the floor or to the cut to K may be on either side of it: exempt, but counted."""
 DEFAULT_THRESHOLD = 0.5
@@ -44,7 +46,7 @@ class Limits:
 
 LIMITS = MappingProxyType(
     {
-        "fp32": Limits(0.0, 0.999, 0.9, 1e-4, 0.01, 0.0),
+        "fp32": Limits(0.0, 0.999, 0.9, 1e-4, SAME_BOX_PX, 0.0),
         "fp16": Limits(0.01, 0.99, None, None, None, 0.01),
         "int8": Limits(0.15, 0.94, None, None, None, 0.05),
     }
@@ -68,6 +70,9 @@ class ParityReport:
     median_iou: float | None
     """None where nothing was matched."""
     worst_iou: float | None
+    pasted_apart: int
+    """Matched detections that mask IoU leaves out: their boxes agree, but a side lies so close to a whole pixel that
+    the same mask is pasted one pixel apart."""
     score_difference: float | None
     box_difference_px: float | None
     threshold: float
@@ -116,7 +121,14 @@ def compare(
         threshold: confidence at which the counts are compared.
     """
     pairs = [match(a.instances, b.instances) for a, b in zip(reference, candidate, strict=True)]
-    ious = np.array([value for matched in pairs for _, _, value in matched])
+    apart = [
+        info.mask_frame == "box"
+        and _pasted_apart(a.instances.boxes_xyxy[i], b.instances.boxes_xyxy[j], info.mask_size_px)
+        for a, b, matched in zip(reference, candidate, pairs, strict=True)
+        for i, j, _ in matched
+    ]
+    values = [value for matched in pairs for _, _, value in matched]
+    ious = np.array([value for value, moved in zip(values, apart, strict=True) if not moved])
     scores = _differences(reference, candidate, pairs, "scores")
     boxes = _differences(reference, candidate, pairs, "boxes_xyxy")
     exempt, lonely = 0, 0
@@ -133,11 +145,12 @@ def compare(
         tiles=len(reference),
         reference=_total(reference, 0.0),
         candidate=_total(candidate, 0.0),
-        matched=len(ious),
+        matched=len(values),
         unmatched=lonely,
         exempt=exempt,
         median_iou=float(np.median(ious)) if len(ious) else None,
         worst_iou=float(ious.min()) if len(ious) else None,
+        pasted_apart=sum(apart),
         score_difference=worst_score,
         box_difference_px=float(boxes.max()) if len(boxes) else None,
         threshold=threshold,
@@ -151,22 +164,33 @@ def match(reference: Instances, candidate: Instances) -> list[tuple[int, int, fl
     """Pairs (row of the reference, row of the candidate, mask IoU) of one class, with the largest sum of IoU.
 
     The closeness of the scores decides between equal masks, so that rows that differ in their score alone do not swap.
-    Two masks of a few pixels or none, as of a box one pixel wide, overlap as their boxes do if not better.
+    Two masks of a few pixels or none, as of a box one pixel wide, overlap as their boxes do if not better. Rows whose
+    boxes are the same are a pair even where their masks are not; the mask IoU then tells.
     """
     overlaps = np.zeros((len(reference), len(candidate)))
+    same = np.zeros_like(overlaps)
     for i, mask in enumerate(reference.masks):
         for j in np.flatnonzero(candidate.labels == reference.labels[i]):
             other = candidate.masks[j]
             overlaps[i, j] = iou(mask, other)
+            same[i, j] = np.abs(reference.boxes_xyxy[i] - candidate.boxes_xyxy[j]).max() <= SAME_BOX_PX
             if mask.area_px <= FEW_PX and other.area_px <= FEW_PX:
                 overlaps[i, j] = max(overlaps[i, j], _box_iou(reference, i, candidate, int(j)))
     gap = np.abs(reference.scores[:, None] - candidate.scores[None, :]) if overlaps.size else overlaps
-    rows, columns = linear_sum_assignment(np.where(overlaps >= MATCH_IOU, overlaps - 1e-3 * gap, 0.0), maximize=True)
+    certain = np.maximum(overlaps, same)
+    rows, columns = linear_sum_assignment(np.where(certain >= MATCH_IOU, certain - 1e-3 * gap, 0.0), maximize=True)
     return [
         (int(i), int(j), float(overlaps[i, j]))
         for i, j in zip(rows, columns, strict=True)
-        if overlaps[i, j] >= MATCH_IOU
+        if certain[i, j] >= MATCH_IOU
     ]
+
+
+def _pasted_apart(a: FloatArray, b: FloatArray, mask_size_px: int) -> bool:
+    """Whether two boxes are the same and their masks are pasted over different pixels all the same."""
+    if not np.abs(a - b).max() <= SAME_BOX_PX:
+        return False
+    return pasted_corners(a, mask_size_px) != pasted_corners(b, mask_size_px)
 
 
 def _box_iou(reference: Instances, i: int, candidate: Instances, j: int) -> float:

@@ -35,6 +35,9 @@ REDUCED = (
     "/backbone", "/rpn_head", "/box_head", "/box_predictor", "/masks/head", "/masks/predictor", "/masks/mask_iou_head",
 )  # fmt: skip
 """Convolutions and perceptrons; pooling, boxes, scores and NMS stay float32."""
+LAST_LAYERS = ("/rpn_head/cls_logits", "/rpn_head/bbox_pred", "/box_predictor", "/masks/predictor/mask_fcn_logits",
+               "/masks/mask_iou_head/mask_iou")  # fmt: skip
+"""Not in int8: their outputs are logits, deltas and scores."""
 UNKNOWN_LICENCE = "unknown"
 
 
@@ -43,13 +46,15 @@ class Family(NamedTuple):
 
     make: Callable[[Recipe], MaskRCNN]
     optional_outputs: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = (*LAST_LAYERS, "/backbone/body/conv1")
+    """Scopes that lose too much in int8."""
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "mask_rcnn": Family(mask_rcnn),
         "ms_rcnn": Family(ms_rcnn, ("class_scores",)),
-        "mask_rcnn_sw": Family(mask_rcnn_sw),
+        "mask_rcnn_sw": Family(mask_rcnn_sw, sensitive=(*LAST_LAYERS, "/backbone/body")),
     }
 )
 
@@ -84,7 +89,8 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
         untrained=weights.path is None,
         optional_outputs=family.optional_outputs,
     )
-    return BuiltGraph(graph, (*CONTRACT_OUTPUTS, *family.optional_outputs), info, reference(model), reduced=REDUCED)
+    names = (*CONTRACT_OUTPUTS, *family.optional_outputs)
+    return BuiltGraph(graph, names, info, reference(model), reduced=REDUCED, sensitive=family.sensitive)
 
 
 def eager_model(recipe: Recipe, weights: Weights) -> MaskRCNN:

@@ -40,6 +40,8 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
     """
     if recipe.mean_rgb != (0.0, 0.0, 0.0) or recipe.std_rgb != (1.0, 1.0, 1.0):
         raise SettingsError("mean_rgb and std_rgb", mend="leave them out: YOLO takes pixels scaled to 0..1")
+    if recipe.proposals is not None:
+        raise SettingsError(f"proposals = {recipe.proposals}", mend="leave it out: YOLO has none")
     model, licence = _untrained(recipe, weights) if weights.path is None else _trained(recipe, weights)
     names = recipe.classes or tuple(str(name) for _, name in sorted(model.names.items()))
     eager = reference(copy.deepcopy(model), recipe)

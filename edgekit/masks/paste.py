@@ -26,9 +26,7 @@ def paste_box_mask(mask: npt.NDArray[np.uint8], box_xyxy: FloatArray, size_px: i
     if not np.isfinite(box_xyxy).all():
         return EMPTY
     m = mask.shape[0]
-    centre = (box_xyxy[:2] + box_xyxy[2:]) * np.float32(0.5)
-    half = (box_xyxy[2:] - box_xyxy[:2]) * np.float32(0.5) * np.float32((m + 2) / m)
-    x0, y0, x1, y1 = (int(value) for value in np.trunc(np.concatenate([centre - half, centre + half])))
+    x0, y0, x1, y1 = pasted_corners(box_xyxy, m)
     width, height = max(x1 - x0 + 1, 1), max(y1 - y0 + 1, 1)
     columns = np.arange(max(x0, 0), min(x1 + 1, size_px))
     rows = np.arange(max(y0, 0), min(y1 + 1, size_px))
@@ -38,6 +36,14 @@ def paste_box_mask(mask: npt.NDArray[np.uint8], box_xyxy: FloatArray, size_px: i
     at_x = (columns - x0 + 0.5) * ((m + 2) / width) - 0.5
     at_y = (rows - y0 + 0.5) * ((m + 2) / height) - 0.5
     return MaskCrop(sample_linear(bordered, at_y, at_x) >= ON_AT, int(columns[0]), int(rows[0]))
+
+
+def pasted_corners(box_xyxy: FloatArray, mask_size_px: int) -> tuple[int, int, int, int]:
+    """First and last pixel (x0, y0, x1, y1) that `paste_box_mask` samples a mask over, before the tile cuts it."""
+    centre = (box_xyxy[:2] + box_xyxy[2:]) * np.float32(0.5)
+    half = (box_xyxy[2:] - box_xyxy[:2]) * np.float32(0.5) * np.float32((mask_size_px + 2) / mask_size_px)
+    x0, y0, x1, y1 = (int(value) for value in np.trunc(np.concatenate([centre - half, centre + half])))
+    return x0, y0, x1, y1
 
 
 def crop_tile_mask(mask: npt.NDArray[np.uint8], box_xyxy: FloatArray, size_px: int) -> MaskCrop:

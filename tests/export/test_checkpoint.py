@@ -51,6 +51,15 @@ def test_the_offending_global_is_named(tmp_path):
         load_checkpoint(path, allowed=ULTRALYTICS_CLASSES)
 
 
+def test_weights_of_the_other_family_name_its_recipe(tmp_path):
+    from types import SimpleNamespace
+
+    path = tmp_path / "w.pt"
+    torch.save({"model": SimpleNamespace()}, path)
+    with pytest.raises(CheckpointError, match="take the recipe yolo11"):
+        load_checkpoint(path, allowed={})
+
+
 def test_a_trusted_checkpoint_may_do_what_it_wants(tmp_path):
     path = tmp_path / "evil.pt"
     torch.save({"model": Evil(tmp_path / "was-here")}, path)
@@ -64,7 +73,7 @@ def test_a_trusted_checkpoint_may_do_what_it_wants(tmp_path):
 def test_what_is_no_checkpoint_is_refused(tmp_path, content):
     path = tmp_path / "w.pt"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"w\.pt"):
+    with pytest.raises(CheckpointError, match=r"w\.pt is (empty|damaged|no PyTorch checkpoint)"):
         load_checkpoint(path, allowed=ULTRALYTICS_CLASSES)
 
 

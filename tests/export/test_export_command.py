@@ -12,7 +12,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from edgekit.errors import CheckpointError, ExportError, SettingsError, SourceError
+from edgekit.errors import CheckpointError, ExportError, LabelsError, SettingsError, SourceError
 
 app = pytest.importorskip("edgekit.cli.export").app
 
@@ -42,6 +42,11 @@ def test_a_wrong_command_line_is_told_as_one(arguments):
     assert run(*arguments).exit_code == 2
 
 
+@pytest.mark.parametrize("threshold", [-0.1, 1.5])
+def test_a_threshold_that_is_no_confidence_is_refused(recipe, threshold):
+    assert run(recipe, "--untrained", 1, "--threshold", threshold, "--print-config").exit_code == 2
+
+
 def test_weights_and_a_seed_exclude_each_other(recipe, tmp_path):
     assert run(recipe, "--untrained", 1, "--weights", tmp_path / "w.pt").exit_code == 2
 
@@ -58,16 +63,18 @@ def test_the_effective_recipe_is_shown(recipe):
     ("arguments", "error"),
     [
         (("nothing-of-that-name", "--untrained", 1), SettingsError),
-        (("yolo11", "--untrained", 1, "--batch", 0), SettingsError),
+        (("mask_rcnn", "--untrained", 1, "--batch", 0), SettingsError),
         (("yolo11", "--weights", "/nowhere/w.pt"), CheckpointError),
         (("yolo11", "--untrained", 1, "--precision", "int8"), SettingsError),
         (("yolo11", "--untrained", 1, "--precision", "int8", "--images", "/nowhere"), SourceError),
+        (("yolo11", "--untrained", 1, "--precision", "int8", "--labels", "/nowhere.json"), LabelsError),
+        (("yolo11", "--untrained", 1, "--labels", "/nowhere.json"), SettingsError),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, arguments, error):
     pytest.importorskip("torch")
     outcome = run(*arguments, "--out", tmp_path / "out")
-    assert isinstance(outcome.exception, error) or (error is SettingsError and outcome.exit_code)
+    assert isinstance(outcome.exception, error), outcome.output
     assert not list((tmp_path / "out").glob("*.onnx"))
 
 

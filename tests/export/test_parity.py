@@ -12,6 +12,7 @@ from segment.graphs import INFO, echo_graph, tiles_with_counts
 from typer.testing import CliRunner
 
 from edgekit.contracts import Instances, MaskCrop, TileResult
+from edgekit.masks import paste_box_mask
 
 parity = pytest.importorskip("edgekit.export.parity")
 LIMITS, compare, match = parity.LIMITS, parity.compare, parity.match
@@ -144,3 +145,27 @@ def test_models_of_other_classes_are_not_compared(tmp_path, pictures):
     outcome = run_cli(a, b, "--images", pictures)
     assert isinstance(outcome.exception, ModelError)
     assert "not one model" in str(outcome.exception)
+
+
+def test_a_mask_that_is_pasted_a_pixel_apart_is_counted_and_not_judged():
+    """torchvision cuts the grown box to whole pixels: 1e-5 px at such a place move the same mask by one."""
+    info = replace(INFO, mask_frame="box", mask_size_px=28)
+    box = np.array([[40.0, 40.0, 68.0, 68.0]], np.float32)  # grows by one pixel on each side, to whole numbers
+    mask = np.full((28, 28), 200, np.uint8)
+
+    def pasted(boxes):
+        masks = tuple(paste_box_mask(mask, row, 128) for row in boxes)
+        return TileResult(Instances(boxes, np.array([0.9], np.float32), np.zeros(1, np.int32), masks), 1)
+
+    report, faults = judged(pasted(box), pasted(box - np.float32(1e-5)), info=info)
+    assert (report.matched, report.pasted_apart, report.worst_iou, faults) == (1, 1, None, [])
+    report, _ = judged(pasted(box), pasted(box), info=info)
+    assert (report.matched, report.pasted_apart, report.worst_iou) == (1, 0, 1.0)
+
+
+def test_the_same_box_with_another_mask_is_a_pair_with_a_poor_mask():
+    a = discs((0, 0, 0.9))
+    b = TileResult(replace(a.instances, masks=(MaskCrop(np.ones((20, 3), np.bool_), 0, 0),)), 1)
+    report, faults = judged(a, b)
+    assert (report.matched, report.unmatched) == (1, 0)
+    assert any("worst mask IoU 0.15" in fault for fault in faults)

@@ -32,6 +32,15 @@ def decode(deltas: torch.Tensor, reference: torch.Tensor, weights: Weights) -> t
     return torch.cat([new_centre - half, new_centre + half], dim=-1)
 
 
+def probability(logits: torch.Tensor) -> torch.Tensor:
+    """1 / (1 + exp(-x)) in so many operators: never falls where x rises, and is PyTorch's to the last bit close to 1.
+
+    ONNX Runtime's `Sigmoid` is a rational approximation that does fall from one float to the next, so that scores that
+    are almost equal would change places.
+    """
+    return 1.0 / (1.0 + (-logits).exp())
+
+
 def large_enough(boxes: torch.Tensor, side_px: float) -> torch.Tensor:
     """True where both sides of a box are at least so long."""
     return ((boxes[..., 2:4] - boxes[..., 0:2]) >= side_px).all(dim=-1)

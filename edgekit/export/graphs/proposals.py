@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from edgekit.export.graphs.boxes import decode, large_enough, take_rows
+from edgekit.export.graphs.boxes import decode, large_enough, probability, take_rows
 from edgekit.export.graphs.sizes import sizes
 from edgekit.export.graphs.suppress import Suppressor
 
@@ -95,4 +95,4 @@ class ProposalStage(nn.Module):
         boxes = decode(take_rows(flat, rows), anchors[rows], CODER_WEIGHTS)
         missing = self.per_level - sizes(best)[1]
         boxes = nn.functional.pad(boxes, (0, 0, 0, missing))
-        return boxes, nn.functional.pad(best.sigmoid(), (0, missing), value=-1.0)
+        return boxes, nn.functional.pad(probability(best), (0, missing), value=-1.0)

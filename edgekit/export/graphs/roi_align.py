@@ -12,6 +12,9 @@ from edgekit.export.recipe import Target
 
 SAMPLES = 2
 """Samples per output cell and direction, torchvision's sampling ratio."""
+BAND_CELLS = 8.0
+"""Height of the bands in which RoIs are read, about that of a RoI: 1000 RoIs of 7 to 28 cells in random order took
+ONNX Runtime 0.53 s of one core, in this order 0.25 s (`python bench/export/roi_order.py`)."""
 OFF_CANVAS = -16.0
 """A place that is certainly beyond the canvas, in cells; GridSample gives zero there."""
 
@@ -49,6 +52,22 @@ class AtlasRoiAlign(nn.Module):
         if self.target == "cpu":
             return self._by_operator(atlas, rois, image, place)
         return self._by_grid(atlas, rois, place)
+
+    def reading_order(self, rois: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        """Row numbers of RoIs as a reader of the canvas meets them: band after band, from left to right.
+
+        Neighbours share cells, so that pooling in this order finds most of the map in the cache.
+
+        Args:
+            rois: float32, N x 4.
+            image: int64, N.
+        """
+        place = places(rois, self.layout)
+        x = 0.5 * (rois[:, 0] + rois[:, 2]) * place.scale + place.left
+        y = 0.5 * (rois[:, 1] + rois[:, 3]) * place.scale + place.top
+        bands = self.layout.height // BAND_CELLS + 1.0
+        band = image.to(torch.float32) * bands + (y / BAND_CELLS).floor()
+        return (band * self.layout.width + x).argsort()
 
     def _by_operator(self, atlas: torch.Tensor, rois: torch.Tensor, image: torch.Tensor, place: Places) -> torch.Tensor:
         shift = torch.stack([place.left, place.top, place.left, place.top], dim=1)

@@ -19,7 +19,7 @@ from edgekit.export.graphs.atlas import LEVELS, Layout, pack
 from edgekit.export.graphs.boxes import take_rows
 from edgekit.export.graphs.detections import DetectionStage, Rows
 from edgekit.export.graphs.mask_rows import MaskStage
-from edgekit.export.graphs.proposals import ProposalStage
+from edgekit.export.graphs.proposals import Proposals, ProposalStage
 from edgekit.export.graphs.roi_align import AtlasRoiAlign
 from edgekit.export.graphs.sizes import sizes
 from edgekit.export.graphs.suppress import Suppressor
@@ -91,18 +91,31 @@ class TwoStageGraph(nn.Module):
         objectness, deltas = self.rpn_head(maps)
         rois = self.proposals([level.float() for level in objectness], [level.float() for level in deltas])
         atlas = pack([level.float() for level in maps[:LEVELS]], self.layout)
-        batch, number, _ = sizes(rois.boxes)
-        image = torch.arange(batch).repeat_interleave(number)
-        logits, box_deltas = self.box_predictor(
-            self.box_head(self.box_pool(atlas, rois.boxes.reshape(batch * number, 4), image))
-        )
-        rows = self.detections(
-            logits.float().reshape(batch, number, -1), box_deltas.float().reshape(batch, number, -1), rois
-        )
+        rows = self.detections(*self._look(atlas, rois), rois)
         masks, quality = self.masks(atlas, rows)
         flags = (~(rois.settled & rows.settled)).to(torch.int32) * int(ResultFlag.NMS_NOT_CONVERGED)
         flags = flags + rois.cut.to(torch.int32) * int(ResultFlag.PROPOSALS_CUT)
         return self._outputs(rows, masks, quality, flags)
+
+    def _look(self, atlas: torch.Tensor, rois: Proposals) -> tuple[torch.Tensor, torch.Tensor]:
+        """Class logits (B x P x (C + 1)) and box deltas (B x P x 4 (C + 1)) of the RoIs.
+
+        On the CPU the head sees only RoIs that exist, in the order that suits the cache; the rest is zero.
+        """
+        batch, number, _ = sizes(rois.boxes)
+        image = torch.arange(batch).repeat_interleave(number)
+        boxes = rois.boxes.reshape(batch * number, 4)
+        if self.settings.target == "cpu":
+            found = torch.nonzero(rois.valid.reshape(batch * number))[:, 0]
+            found = found[self.box_pool.reading_order(boxes[found], image[found])]
+            answers = self.box_predictor(self.box_head(self.box_pool(atlas, boxes[found], image[found])))
+            answers = [
+                torch.zeros(batch * number, sizes(answer)[1]).index_put((found,), answer.float()) for answer in answers
+            ]
+        else:
+            answers = self.box_predictor(self.box_head(self.box_pool(atlas, boxes, image)))
+        logits, deltas = (answer.float().reshape(batch, number, -1) for answer in answers)
+        return logits, deltas
 
     def _outputs(
         self, rows: Rows, masks: torch.Tensor, quality: torch.Tensor, flags: torch.Tensor

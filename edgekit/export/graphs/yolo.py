@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from edgekit.contracts import ResultFlag
+from edgekit.export.graphs.boxes import probability
 from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Recipe, Target
 
@@ -155,10 +156,10 @@ class YoloGraph(nn.Module):
         """The N best anchors by their best class, decoded; and whether more than N lie above the floor (bool, B)."""
         logits, labels = raw.class_logits.max(dim=1)
         best, anchor = logits.topk(self.candidates, dim=1)
-        scores = best.to(torch.float32).sigmoid()
+        scores = probability(best.to(torch.float32))
         boxes = self.decode(take(raw.box_logits, anchor), anchor)
         coefficients = take(raw.coefficients, anchor).transpose(1, 2)
-        above = (logits.to(torch.float32).sigmoid() >= self.settings.score_floor).sum(dim=1)
+        above = (probability(logits.to(torch.float32)) >= self.settings.score_floor).sum(dim=1)
         return Candidates(boxes, scores, labels.gather(1, anchor), coefficients), above > self.candidates
 
     def decode(self, box_logits: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor:
