@@ -65,4 +65,4 @@ def _question(site: Path | None, models: tuple[Path, ...], out: Path) -> Questio
     cameras = tuple((camera.name, camera.description) for camera in ready_cameras(found))
     folders = (*models, found.model.parent) if found.model is not None else models
     wants_gpu = found.backend == "tensorrt" or found.provider.lower() not in ("cpu", "cpuexecutionprovider")
-    return Question(folders, found.out, cameras, wants_gpu)
+    return Question(folders, found.out, cameras, wants_gpu, found.encoder.file)

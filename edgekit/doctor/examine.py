@@ -13,6 +13,7 @@ from edgekit.doctor.board import (
     check_power_mode,
     check_temperature,
 )
+from edgekit.doctor.encoder import check_encoder
 from edgekit.doctor.finding import Finding, fault
 from edgekit.doctor.gpu import check_engines, check_gpu, check_providers, check_tensorrt
 from edgekit.doctor.packages import check_packages, check_python, check_rivals
@@ -39,6 +40,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("memory", check_memory),
     ("disk", check_disk),
     ("clock", check_clock),
+    ("encoder", check_encoder),
     ("cameras", check_cameras),
 )
 

@@ -20,3 +20,5 @@ class Question:
     """Name and description of each camera; empty where no site file is given."""
     wants_gpu: bool = False
     """Whether the site wants the model to run on a GPU."""
+    encoder: str = ""
+    """Port of the encoder; empty where the site names none."""

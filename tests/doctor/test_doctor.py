@@ -277,3 +277,31 @@ def test_this_machine_as_it_is_typed(tmp_path):
     assert done.exit_code == (0 if answer["ready"] else 1)
     assert answer["faults"] == sum(item["state"] == "fault" for item in answer["findings"])
     assert {"Python", "numpy", "disk", "GPU", "clock"} <= {item["subject"] for item in answer["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("port", "there", "state", "mend"),
+    [
+        ("/dev/ttyUSB0", True, "warning", "/dev/serial/by-id"),
+        ("/dev/serial/by-id/wheel", True, "ok", None),
+        ("/dev/serial/by-id/wheel", False, "fault", "plug it in"),
+        ("/dev/locked", True, "fault", "dialout"),
+    ],
+)
+def test_the_sites_encoder_is_looked_for(port, there, state, mend, tmp_path):
+    machine = desktop(tmp_path)
+    machine.forbidden = ("locked",)
+    if there:
+        machine.put(port.lstrip("/"))
+    finding = only(look(machine, tmp_path, encoder=port), "encoder")
+    assert finding.state == state
+    assert mend is None or mend in finding.mend
+    assert only(look(machine, tmp_path), "encoder").state == "ok"
+
+
+def test_an_encoder_needs_pyserial(tmp_path):
+    machine = desktop(tmp_path)
+    machine.modules["serial"] = Answer(1, errors="No module named 'serial'")
+    machine.put("dev/serial/by-id/wheel")
+    findings = look(machine, tmp_path, encoder="/dev/serial/by-id/wheel")
+    assert any("edgekit[encoder]" in (item.mend or "") for item in findings if item.subject == "encoder")
