@@ -15,7 +15,7 @@ def check_encoder(probes: Probes, question: Question) -> Iterator[Finding]:
     if not question.encoder:
         yield ok("encoder", "none is asked for")
         return
-    if not probes.python("import serial; print(serial.__version__)").good:
+    if not probes.python("import serial, sys").good:
         yield fault("encoder", "pyserial cannot be imported", "pip install 'edgekit[encoder]'")
     port = question.encoder
     device = probes.root / port.lstrip("/")

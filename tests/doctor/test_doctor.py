@@ -279,6 +279,10 @@ def test_this_machine_as_it_is_typed(tmp_path):
     assert {"Python", "numpy", "disk", "GPU", "clock"} <= {item["subject"] for item in answer["findings"]}
 
 
+def encoder_line(findings):
+    return next(item for item in findings if item.subject == "encoder")
+
+
 @pytest.mark.parametrize(
     ("port", "there", "state", "mend"),
     [
@@ -293,10 +297,10 @@ def test_the_sites_encoder_is_looked_for(port, there, state, mend, tmp_path):
     machine.forbidden = ("locked",)
     if there:
         machine.put(port.lstrip("/"))
-    finding = only(look(machine, tmp_path, encoder=port), "encoder")
+    finding = encoder_line(look(machine, tmp_path, encoder=port))
     assert finding.state == state
     assert mend is None or mend in finding.mend
-    assert only(look(machine, tmp_path), "encoder").state == "ok"
+    assert encoder_line(look(machine, tmp_path)).state == "ok"
 
 
 def test_an_encoder_needs_pyserial(tmp_path):
@@ -304,4 +308,4 @@ def test_an_encoder_needs_pyserial(tmp_path):
     machine.modules["serial"] = Answer(1, errors="No module named 'serial'")
     machine.put("dev/serial/by-id/wheel")
     findings = look(machine, tmp_path, encoder="/dev/serial/by-id/wheel")
-    assert any("edgekit[encoder]" in (item.mend or "") for item in findings if item.subject == "encoder")
+    assert "edgekit[encoder]" in encoder_line(findings).mend
