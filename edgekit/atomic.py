@@ -48,11 +48,17 @@ def prepare_file(path: Path) -> None:
     Raises:
         StorageError: the path is a folder, or its folder cannot be made or written to.
     """
-    if path.is_dir():
-        raise StorageError(f"cannot write {path}: it is a folder", mend="name a file in it")
+    _require_no_other(path)
     make_folder(path.parent)
     if not os.access(path.parent, os.W_OK):
         raise storage_error(path, PermissionError(errno.EACCES, "permission denied"))
+
+
+def _require_no_other(path: Path) -> None:
+    """A rename onto a device or a pipe would put a file in its place."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise StorageError(f"cannot write {path}: it is {kind}", mend="name a file")
 
 
 @contextmanager
@@ -64,6 +70,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     Raises:
         StorageError: the disk is full, read-only or failing. The temporary file is removed, `path` is as it was.
     """
+    _require_no_other(path)
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{PARTIAL_SUFFIX}{path.suffix}")
     try:
         yield temporary

@@ -46,9 +46,10 @@ def bootstrap_units(sums: GroupSums, iou_target: float, weights: Floats, level: 
     kept = found.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = 1 - kept / drawn.shape[-1]
-        z0 = ndtri(((drawn < x_th[..., None]) + 0.5 * (drawn == x_th[..., None])).sum(axis=-1) / kept)
+        below = ((drawn < x_th[..., None]) + 0.5 * (drawn == x_th[..., None])).sum(axis=-1)
+        z0 = ndtri(np.clip(below / kept, 0.5 / kept, 1 - 0.5 / kept))  # finite where all draws agree, up to rounding
         skew = left_out.mean(axis=-1, keepdims=True) - left_out
-        acceleration = (skew**3).sum(axis=-1) / (6 * (skew**2).sum(axis=-1) ** 1.5)
+        acceleration = np.nan_to_num((skew**3).sum(axis=-1) / (6 * (skew**2).sum(axis=-1) ** 1.5))
         shares = [
             ndtr(z0 + (z0 + z) / (1 - acceleration * (z0 + z))) for z in ndtri([(1 - level) / 2, (1 + level) / 2])
         ]

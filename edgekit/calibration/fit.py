@@ -35,6 +35,8 @@ PAIRING_RULE = (
     "0 where it overlaps none, ties by label id"
 )
 
+EXACT = 1e-9
+"""R within this of 1 is no relation that was measured."""
 FEW_PAIRS = 20
 """Among the sessions that give a threshold, the acted interval covers 93 to 94 % at R = 0.57 and 85 to 91 % at R = 0.3
 with 10 pairs, 96 % and 92 to 94 % with 20 (bench/calibration/coverage.py)."""
@@ -218,6 +220,8 @@ def _warnings(case: _Case, checks: LineChecks, uncertainty: Uncertainty, suspect
     if suspects and not case.settings.leave_out_suspects:
         who = f"{counted(suspects, 'confident prediction')} overlap{'s' if suspects == 1 else ''} no label"
         found.append(f"{who}: fruit may be unlabelled there, look at the pictures")
+    if float(pearson_r(case.moments)) > 1 - EXACT:
+        found.append("every pair lies on the line, as no measurement does: is the IoU a copy of the confidence?")
     if len(case.used) < FEW_PAIRS:
         found.append(f"fewer than {FEW_PAIRS} pairs: the interval covers less than its level says")
     if low <= 0 or high >= 1:

@@ -84,6 +84,8 @@ def load_inputs(request: InputRequest) -> FitInputs:
         return _of_session(read_session(folder), source, request)
     if request.labels not in (None, source):
         raise LabelsError(f"{source} is no session, and --labels names others", mend="leave one of them out")
+    if source.suffix.lower() in (".csv", ".tsv"):
+        raise LabelsError(f"{source} is a table, no labels", mend=f"name it with --pairs {source}")
     if request.run is None:
         mend = f"name the run (--run), or a session folder with its {MANIFEST}"
         raise LabelsError(f"the labels in {source} say nothing of confidences", mend=mend)

@@ -151,6 +151,8 @@ def _path_by_name(name: str, folder: Path) -> Path:
     path = folder / (name.removesuffix(SUFFIX) + SUFFIX)
     if path.exists():
         return path
+    if Path(name).is_file():
+        raise ProfileError(f"{name} is no profile by its name", mend=f"name a season, or a file ending in {SUFFIX}")
     if not folder.is_dir():
         raise ProfileError(f"there is no profile {name}, and no folder {folder}", mend="name the folder: --profiles")
     known = sorted(found.stem for found in folder.glob("*" + SUFFIX))

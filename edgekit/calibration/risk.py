@@ -70,7 +70,7 @@ def control_risk(
     if not passed.any():
         best = int(np.argmin(p_values))
         nearest = f"the nearest is {grid[best]:.2f} with p = {p_values[best]:.3f}"
-        what = f"no threshold is sure to keep {good_share:.0%} good masks, {nearest}"
+        what = f"no threshold is sure to keep {100 * good_share:g} % good masks, {nearest}"
         mend = "label more tiles, or ask for a smaller share"
         raise CalibrationRefused(Reason.TARGET_NOT_REACHED, what, mend=mend)
     at = int(np.argmax(passed))

@@ -61,7 +61,7 @@ class _Table:
 
 
 def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
-    """Pairs of a CSV file; further columns are left alone.
+    """Pairs of a CSV file; further columns are left alone, and capitals in the head do not matter.
 
     Units come from the pattern, else from the column `unit`, else from the names of tiles that are cut from pictures.
 
@@ -103,12 +103,13 @@ def write_pairs(pairs: Pairs, path: Path) -> None:
 
 def _read_table(path: Path) -> _Table:
     text = _read_text(path)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     try:
-        names = [name.strip() for name in next(reader, [])]
+        names = [name.strip().casefold() for name in next(reader, [])]
         found = [(row, reader.line_num) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
-        raise LabelsError(f"{path}, line {reader.line_num} is no CSV: {error}") from error
+        what = f"{path}, line {reader.line_num} is no CSV: {error}"
+        raise LabelsError(what, mend="look for a quotation mark without its partner") from error
     table = _Table(path, names, [row for row, _ in found], [line for _, line in found])
     _require_form(table)
     return table
@@ -145,6 +146,8 @@ def _read_text(path: Path) -> str:
         raise LabelsError(f"{path} is a spreadsheet or an archive, no CSV", mend=as_csv)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise LabelsError(f"{path} is text in UTF-16, not in UTF-8", mend=as_csv)
+    if b"\0" in data:
+        raise LabelsError(f"{path} holds zero bytes: it is damaged, or no text", mend=as_csv)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

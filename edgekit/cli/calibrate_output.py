@@ -38,8 +38,9 @@ def findings(study: Study) -> Iterator[str]:
     if isinstance(study.risk, CalibrationRefused):
         yield f"risk control: {study.risk}"
     elif study.risk is not None:
-        promise = f"{study.risk.good_share:.0%} of masks with IoU >= {study.risk.iou_target:g}"
-        yield f"risk control: {promise} from {study.risk.threshold:.2f} on, but for a risk of {study.risk.delta:.0%}"
+        promise = f"{100 * study.risk.good_share:g} % of masks with IoU >= {study.risk.iou_target:g}"
+        risk = f"{100 * study.risk.delta:g} %"
+        yield f"risk control: {promise} from {study.risk.threshold:.2f} on, but for a risk of {risk}"
     if study.f1 is not None:
         yield f"best F1: {study.f1.f1:.3f} at {study.f1.threshold:.2f} (for comparison)"
     if study.plan is not None:

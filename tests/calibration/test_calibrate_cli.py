@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,14 @@ def test_folders_of_outputs_are_made_and_what_cannot_be_written_is_told_first(op
     call("fit", "--pairs", tmp_path / "pairs.csv", option, tmp_path / "new" / "deep" / "fit.html")
     assert (tmp_path / "new" / "deep" / "fit.html").is_file()
     assert "it is a folder" in call("fit", "--pairs", tmp_path / "none.csv", option, tmp_path, fails=StorageError)
+
+
+def test_a_device_is_not_replaced_by_a_file(tmp_path):
+    write_pairs(draw_session(11), tmp_path / "pairs.csv")
+    os.mkfifo(tmp_path / "pipe.json")
+    message = call("fit", "--pairs", tmp_path / "pairs.csv", "--json", tmp_path / "pipe.json", fails=StorageError)
+    assert "a device or a pipe" in message
+    assert (tmp_path / "pipe.json").is_fifo()
 
 
 def test_a_threshold_changed_by_hand_is_told_wherever_it_is_shown(calibrated, field, tmp_path):

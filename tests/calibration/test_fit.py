@@ -208,3 +208,11 @@ def test_a_monotone_threshold_outside_the_interval_is_noted_even_where_the_line_
     assert odd.checks.straight_p > 0.05
     assert odd.checks.monotone_threshold not in odd.uncertainty.acted
     assert any("may be bent" in warning for warning in odd.warnings)
+
+
+def test_pairs_that_all_lie_on_the_line_have_a_point_for_an_interval_and_are_doubted():
+    x = np.linspace(0.1, 0.9, 60)
+    fit = fit_threshold(Pairs(x, x, names(60)), 0.5)
+    assert fit.threshold == pytest.approx(0.5)
+    assert fit.uncertainty.acted == pytest.approx((0.5, 0.5), abs=1e-9)
+    assert any("copy of the confidence" in warning for warning in fit.warnings)

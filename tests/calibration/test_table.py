@@ -33,6 +33,8 @@ BROKEN = {
     "decimal commas between commas": (HEAD + "0,9,0,8,t\n", "line 2 has 5 cells, the head 3 - .* semicolons"),
     "text": (HEAD + "0.5,0.5,t\n0.5,good,t\n", "line 3: iou is good - write a number"),
     "a percent sign": (HEAD + "87 %,0.5,t\n", "line 2: confidence is 87 % - write a share .* 0.87 for 87 %"),
+    "a quotation mark without its partner": (HEAD + '0.5,0.5,"t\n0.4,0.4,t\n', "is no CSV: .* quotation mark"),
+    "zeros": (HEAD + "0.5,0.5,t\0\n", "zero bytes"),
     "a cell is missing": (HEAD + "0.5\n", "line 2: no tile"),
 }
 
@@ -60,5 +62,5 @@ def test_places_are_lines_of_the_file_although_lines_are_empty(value, reason, to
 
 
 def test_what_spreadsheets_write_is_read(tmp_path):
-    pairs = read_pairs(table(tmp_path, b"\xef\xbb\xbfconfidence;iou;tile;\r\n0,5;0,25;t\xc3\xb6;\r\n;;;\r\n"))
+    pairs = read_pairs(table(tmp_path, b"\xef\xbb\xbfConfidence;IoU;tile;\r\n0,5;0,25;t\xc3\xb6;\r\n;;;\r\n"))
     assert (pairs.confidence.tolist(), pairs.iou.tolist(), pairs.tile.tolist()) == ([0.5], [0.25], ["t\u00f6"])
