@@ -11,7 +11,8 @@ Lenient: a partner down to 0.2 below the threshold counts, so that what remains 
 threshold but a fruit that was lost, deformed or counted twice.
 
 What the model alone does is measured without any panorama, on the clean row's strip against itself: `control 0.5 px`
-resampled half a pixel on, in the same tiles; `control 16 px` cut into tiles that lie 16 px further on.
+resampled half a pixel on, in the same tiles; `control 16 px` cut into tiles that lie 16 px further on; `control noise`
+with noise of 8 grey levels twice, as in the case `noise strong`, where strip and panorama have noise of their own.
 """
 
 import argparse
@@ -33,7 +34,10 @@ from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_til
 
 SAME_IOU = 0.5
 LENIENCE = 0.2
-CONTROLS_PX = {"control 0.5 px": 0.5, "control 16 px": 16.0}
+NEAR = 0.05
+"""Of the unmatched, those that lie so close above the threshold are told apart."""
+CONTROLS_PX = {"control 0.5 px": 0.5, "control 16 px": 16.0, "control noise": 0.0}
+NOISE_GREY = 8.0
 
 
 def fruit_of(image: Image, segmenter: Segmenter) -> Instances:
@@ -74,29 +78,40 @@ def figures(panorama: Instances, strip: Instances, threshold: float) -> case_fil
     lost, extra = unmatched(wanted, own), unmatched(own, wanted)
     lost_lenient, extra_lenient = unmatched(wanted, at(panorama, low)), unmatched(own, at(strip, low))
     both = max(len(wanted) + len(own), 1)
+    scores = np.sort(np.concatenate((wanted.scores[lost], own.scores[extra])))
     return {
         "strip": len(wanted), "panorama": len(own), "lost": len(lost), "extra": len(extra),
         "lost_lenient": len(lost_lenient), "extra_lenient": len(extra_lenient),
         "unmatched_percent": round(100 * (len(lost) + len(extra)) / both, 2),
         "unmatched_lenient_percent": round(100 * (len(lost_lenient) + len(extra_lenient)) / both, 2),
-        "unmatched_scores": sorted(round(float(s), 3) for s in (*wanted.scores[lost], *own.scores[extra])),
+        "near_threshold": int((scores < threshold + NEAR).sum()),
+        "unmatched_scores": [round(float(score), 3) for score in scores],
     }  # fmt: skip
 
 
 def control(strip: Image, moved_px: float, segmenter: Segmenter, threshold: float) -> case_files.Row:
-    """The strip against itself, a little further on."""
+    """The strip against itself, a little further on, or with other noise."""
     size_wh = (strip.shape[1] - 20, strip.shape[0])
-    own = fruit_of(read_window(strip, (moved_px, 0.0), size_wh), segmenter)
+    still, moved = (read_window(strip, (x_px, 0.0), size_wh) for x_px in (0.0, moved_px))
+    if not moved_px:
+        still, moved = noisy(still, 1), noisy(moved, 2)
+    own = fruit_of(moved, segmenter)
     shift = np.array([moved_px, 0, moved_px, 0], np.float32)
     masks = tuple(mask.shifted(round(moved_px), 0) for mask in own.masks)
     own = Instances(own.boxes_xyxy + shift, own.scores, own.labels, masks)
-    return figures(own, fruit_of(read_window(strip, (0.0, 0.0), size_wh), segmenter), threshold)
+    return figures(own, fruit_of(still, segmenter), threshold)
+
+
+def noisy(image: Image, seed: int) -> Image:
+    noise = NOISE_GREY * np.random.default_rng(seed).standard_normal(image.shape, np.float32)
+    return np.asarray(np.clip(np.rint(image + noise), 0, 255), np.uint8)
 
 
 def print_table(rows: dict[str, case_files.Row]) -> None:
-    keys = ("strip", "panorama", "lost", "extra", "unmatched_percent", "unmatched_lenient_percent")
+    keys = ("strip", "panorama", "lost", "extra", "near_threshold", "unmatched_percent", "unmatched_lenient_percent")
+    print(f"{'case':24} " + " ".join(f"{key.replace('_percent', ' %'):>18}" for key in keys))
     for name, row in rows.items():
-        print(f"{name:20} " + ", ".join(f"{key} {row[key]}" for key in keys))
+        print(f"{name:24} " + " ".join(f"{row[key]!s:>18}" for key in keys))
 
 
 def read_png(path: Path) -> Image:
