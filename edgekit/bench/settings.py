@@ -13,6 +13,10 @@ SECTIONS = ("model", "latency", "device", "accuracy")
 """The sections of a report, in its order."""
 
 
+LARGEST_CALL = 256
+"""Tiles of 512 x 512 pixels in one call: 200 MB of pixels, and some GB of activations."""
+
+
 @dataclass(frozen=True)
 class BenchSettings:
     """Everything but the models and the data.
@@ -35,5 +39,5 @@ class BenchSettings:
         unknown = [name for name in self.sections if name not in SECTIONS]
         if unknown or not self.sections:
             raise SettingsError(f"no section {', '.join(unknown) or '(none)'}", mend=f"choose of {', '.join(SECTIONS)}")
-        if not self.batches or min(self.batches) < 1:
-            raise SettingsError(f"batches {self.batches}", mend="give numbers of tiles from 1 on")
+        if not self.batches or not all(1 <= size <= LARGEST_CALL for size in self.batches):
+            raise SettingsError(f"tiles a call: {list(self.batches)}", mend=f"give numbers from 1 to {LARGEST_CALL}")

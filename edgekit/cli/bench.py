@@ -116,12 +116,15 @@ def score(
     from edgekit.bench.accuracy.results_file import read_results
     from edgekit.bench.accuracy_section import accuracy_section, labels_section
     from edgekit.bench.advice import RESULTS
+    from edgekit.bench.predict import require_pictures
     from edgekit.bench.run import ModelRun, document
     from edgekit.labels import read_labels
 
     settings = AccuracySettings(threshold=threshold)
     _prepare(out, report)
     labels, ignored = _with_masks(read_labels(data, images=images), ignore_masks, ignore_classes)
+    if images is not None:
+        require_pictures(labels, images)
     truth, predictions, odd = read_results(results, labels, ignore_classes=ignored)
     left_out = [f"{len(odd)} of {len(odd) + len(predictions)} results were left out: {odd[0].reason}"] if odd else []
     section = accuracy_section(truth, predictions, settings, remarks=left_out)
@@ -286,7 +289,7 @@ def _listed(text: str) -> list[str]:
 def _whole(text: str) -> int:
     from edgekit.errors import SettingsError
 
-    if not text.isdigit():
+    if not text.isdecimal():
         raise SettingsError(f"--tiles-a-call {text}", mend="give whole numbers, such as 1,4")
     return int(text)
 

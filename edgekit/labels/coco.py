@@ -20,6 +20,8 @@ from edgekit.labels.outline import polygon_points, rectangle
 from edgekit.masks import CocoRle, decode
 from edgekit.masks.rle import from_run_lengths
 
+NO_ID = -1
+"""What stands for an id that cannot be one; files count from 0 or 1."""
 _OWN_KEYS = frozenset(
     {"id", "image_id", "category_id", "segmentation", "bbox", "area", "iscrowd", "ignore", "score", "attributes"}
 )
@@ -35,8 +37,19 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except OSError as error:
         raise LabelsError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise LabelsError(f"{path} is no JSON ({error})", mend="the file may have been cut: write it again") from error
+
+
+def objects_of(value: Any, what: str) -> list[dict[str, Any]]:
+    """A list of JSON objects; `what` is for messages.
+
+    Raises:
+        LabelsError: anything else.
+    """
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise LabelsError(f"{what}: no list of objects", mend="find out what wrote it, or write it again")
+    return value
 
 
 def read_coco(path: Path, *, images: Path | None = None) -> LabelSet:
@@ -60,11 +73,12 @@ def parse_coco(data: Any, *, source: str, images: Path | None = None) -> LabelSe
     if not isinstance(data, dict) or not {"images", "annotations", "categories"} <= data.keys():
         raise LabelsError(f"{source} is no COCO instances file: it needs images, annotations and categories")
     log = OddLog()
-    pictures = _pictures(data["images"], source, images)
-    categories = _categories(data["categories"], source)
+    pictures = _pictures(objects_of(data["images"], f"images of {source}"), source, images)
+    categories = _categories(objects_of(data["categories"], f"categories of {source}"), source)
+    annotations = objects_of(data["annotations"], f"annotations of {source}")
     found: dict[int, list[LabelledInstance]] = {number: [] for number in pictures}
     seen: set[str] = set()
-    for position, annotation in enumerate(data["annotations"]):
+    for position, annotation in enumerate(annotations):
         instance = _instance(annotation, position, (pictures, categories), log)
         if instance is None:
             continue
@@ -74,9 +88,10 @@ def parse_coco(data: Any, *, source: str, images: Path | None = None) -> LabelSe
             instance = replace(instance, id=fresh)
         seen.add(instance.id)
         found[annotation["image_id"]].append(instance)
-    _note_crowds(data["annotations"], log)
+    _note_crowds(annotations, log)
+    by_id = sorted(pictures.items(), key=lambda item: (isinstance(item[0], str), item[0]))
     return LabelSet(
-        tuple(replace(picture, instances=tuple(found[number])) for number, picture in sorted(pictures.items())),
+        tuple(replace(picture, instances=tuple(found[number])) for number, picture in by_id),
         tuple(categories.values()), tuple(log.entries), tuple(categories), source,
     )  # fmt: skip
 
@@ -85,7 +100,7 @@ def _pictures(entries: Iterable[Mapping[str, Any]], source: str, images: Path | 
     pictures: dict[int, LabelledPicture] = {}
     names: set[str] = set()
     for entry in entries:
-        if "id" not in entry or "file_name" not in entry:
+        if known_id(entry.get("id")) == NO_ID or not isinstance(entry.get("file_name"), str):
             raise LabelsError(f"{source} has a picture without id or file_name: {str(entry)[:80]}")
         number, name = entry["id"], picture_name(entry["file_name"])
         if number in pictures or name in names:
@@ -100,6 +115,10 @@ def _pictures(entries: Iterable[Mapping[str, Any]], source: str, images: Path | 
 
 def _categories(entries: Iterable[Mapping[str, Any]], source: str) -> dict[int, str]:
     categories: dict[int, str] = {}
+    entries = list(entries)
+    for entry in entries:
+        if not isinstance(entry.get("id"), (int, float)) or "name" not in entry:
+            raise LabelsError(f"{source} has a category without a number id or a name: {str(entry)[:80]}")
     for entry in sorted(entries, key=lambda item: item["id"]):
         if entry["id"] in categories or entry["name"] in categories.values():
             raise LabelsError(f"{source} has two categories {entry['name']!r} or of id {entry['id']}",
@@ -116,11 +135,11 @@ def _instance(
 ) -> LabelledInstance | None:
     pictures, categories = known
     name = str(annotation.get("id", f"#{position}"))
-    picture = pictures.get(annotation.get("image_id", -1))
+    picture = pictures.get(known_id(annotation.get("image_id")))
     if picture is None:
         log.note(name, None, "refused", f"its picture {annotation.get('image_id')} is not in the file")
         return None
-    class_name = categories.get(annotation.get("category_id", -1))
+    class_name = categories.get(known_id(annotation.get("category_id")))
     if class_name is None:
         log.note(name, picture.name, "refused", f"its category {annotation.get('category_id')} is not in the file")
         return None
@@ -131,6 +150,11 @@ def _instance(
         return None
     instance = finish(drawn, picture.name, picture.size_wh, log)
     return instance and _as_stated(instance, annotation, log, picture.name)
+
+
+def known_id(value: Any) -> Any:
+    """An id as COCO files have them, numbers and now and then texts; `NO_ID` for anything else."""
+    return value if isinstance(value, (int, float, str)) else NO_ID
 
 
 def _drawn(annotation: Mapping[str, Any], name: str, class_name: str, place: tuple[LabelledPicture, OddLog]) -> Drawn:
@@ -207,7 +231,8 @@ def _attributes(annotation: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _note_crowds(annotations: Iterable[Mapping[str, Any]], log: OddLog) -> None:
-    count = Counter(annotation.get("iscrowd", "missing") for annotation in annotations)
+    marks = [annotation.get("iscrowd") for annotation in annotations]
+    count = Counter("missing" if mark is None else int(bool(mark)) for mark in marks)
     if count["missing"]:
         log.note_file("mended", f"{count['missing']} annotations have no iscrowd: taken as 0")
     crowds = sum(number for value, number in count.items() if value not in ("missing", 0))

@@ -52,9 +52,10 @@ def read_cvat(path: Path) -> LabelSet:
 
 def _picture(image: Element, log: OddLog) -> LabelledPicture:
     name = picture_name(image.get("name", ""))
-    size_wh = (int(image.get("width", 0)), int(image.get("height", 0)))
-    if min(size_wh) <= 0:
-        raise LabelsError(f"picture {name!r} has no size in the CVAT file")
+    sides = [image.get(key, "") for key in ("width", "height")]
+    if not all(side.isdecimal() and int(side) > 0 for side in sides):
+        raise LabelsError(f"picture {name!r} has no size in the CVAT file: {' x '.join(sides)}")
+    size_wh = (int(sides[0]), int(sides[1]))
     drawn: list[tuple[Drawn, str | None]] = []
     for position, shape in enumerate(image):
         if shape.tag == "tag":
@@ -80,7 +81,7 @@ def _drawn(shape: Element, name: str, picture: str, log: OddLog) -> Drawn | None
             polygons = (reader(shape),)
         else:
             raise LabelsError(f"a {shape.tag} has no area")
-    except (LabelsError, ValueError) as error:
+    except (LabelsError, ValueError, OverflowError) as error:
         reason = error.what if isinstance(error, LabelsError) else f"a {shape.tag} that cannot be read: {error}"
         log.note(name, picture, "refused", reason)
         return None

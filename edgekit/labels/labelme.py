@@ -15,7 +15,7 @@ import numpy as np
 
 from edgekit.contracts import MaskCrop
 from edgekit.errors import LabelsError
-from edgekit.labels.coco import read_json
+from edgekit.labels.coco import objects_of, read_json
 from edgekit.labels.collect import Drawn, OddLog, finish, join_groups, ordered_names, picture_name, picture_size
 from edgekit.labels.model import LabelledPicture, LabelSet
 from edgekit.labels.outline import Points, ellipse, rectangle
@@ -63,7 +63,7 @@ def _picture(data: Mapping[str, Any], file: Path, images: Path | None, log: OddL
         size = picture_size((images or file.parent) / name)
     size_wh = (int(size[0] or 0), int(size[1] or 0))
     drawn: list[tuple[Drawn, str | None]] = []
-    for position, shape in enumerate(data["shapes"]):
+    for position, shape in enumerate(objects_of(data["shapes"], f"shapes of {file}")):
         item = _drawn(shape, f"{file.name}#{position}", name, log)
         if item is not None:
             group = shape.get("group_id")
@@ -86,7 +86,8 @@ def _drawn(shape: Mapping[str, Any], name: str, picture: str, log: OddLog) -> Dr
     if kind in NO_AREA:
         log.note(name, picture, "refused", f"a {kind} has no area")
         return None
-    flags = shape.get("flags") or {}
+    written = shape.get("flags")
+    flags = written if isinstance(written, dict) else {}
     try:
         points = _points(shape)
         polygons, masks = ((), (_mask(shape, points),)) if kind == "mask" else ((_outline(kind, points),), ())

@@ -52,7 +52,7 @@ def polygons_mask(polygons: Sequence[Points], size_wh: tuple[int, int]) -> tuple
     """
     width, height = size_wh
     for points in polygons:
-        _check_reach(points, size_wh)
+        require_reach(points, size_wh)
     parts = coco_mask.frPyObjects([points.ravel().tolist() for points in polygons], height, width)
     empty = int(np.count_nonzero(coco_mask.area(parts) == 0))
     if empty == len(polygons):
@@ -88,7 +88,12 @@ def ellipse(centre: tuple[float, float], radii: tuple[float, float], angle_rad: 
     return rotated(upright, angle_rad, centre) if angle_rad else upright
 
 
-def _check_reach(points: Points, size_wh: tuple[int, int]) -> None:
+def require_reach(points: Points, size_wh: tuple[int, int]) -> None:
+    """Pass where every coordinate is finite and not far outside the picture, see `FAR_OUTSIDE`.
+
+    Raises:
+        LabelsError: one is.
+    """
     if not np.isfinite(points).all():
         raise LabelsError("an outline with a coordinate that is not a finite number")
     limit = FAR_OUTSIDE * max(size_wh)

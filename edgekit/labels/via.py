@@ -60,7 +60,7 @@ def _instances(
         row = f"{name}#{position}"
         try:
             drawn = _drawn(region, row, class_key)
-        except (LabelsError, KeyError, TypeError, ValueError) as error:
+        except (LabelsError, KeyError, TypeError, ValueError, AttributeError) as error:
             reason = error.what if isinstance(error, LabelsError) else f"a region that cannot be read: {error!r}"
             log.note(row, name, "refused", reason)
             continue

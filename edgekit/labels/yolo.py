@@ -51,7 +51,7 @@ def _instances(
     found: list[LabelledInstance] = []
     if not text.is_file():
         return found
-    for number, line in enumerate(text.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(text.read_text("utf-8", "replace").splitlines(), 1):
         if not line.strip():
             continue
         row = f"{text.name}#{number}"

@@ -20,6 +20,7 @@ from edgekit.bench.artifacts import distinct_names
 from edgekit.bench.compare import compare
 from edgekit.bench.cost import latency_and_device
 from edgekit.bench.latency.measure import MeasureSettings
+from edgekit.bench.latency.trolley import TrolleySettings
 from edgekit.bench.paper import table_1, table_2
 from edgekit.bench.predict import predict_pictures, sample_tiles
 from edgekit.bench.report.html import html_report
@@ -209,8 +210,15 @@ def test_pictures_are_checked_against_their_labels(tmp_path: Path) -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(SettingsError, match="speed"):
         BenchSettings(sections=("speed",))
-    with pytest.raises(SettingsError):
-        BenchSettings(batches=(0,))
+    for batches in ((0,), (100_000_000_000,), ()):
+        with pytest.raises(SettingsError, match="tiles a call"):
+            BenchSettings(batches=batches)
+    for seconds in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(MeasurementError, match="times of a measurement"):
+            MeasureSettings(1.0, seconds)
+    for scale in (0.0, float("nan"), float("inf")):
+        with pytest.raises(MeasurementError, match="scale"):
+            TrolleySettings(px_per_metre=scale)
 
 
 def test_commands_score_compare_and_table(tmp_path: Path) -> None:

@@ -68,8 +68,9 @@ def test_results_whose_figures_would_be_wrong_are_refused(results, told, tmp_pat
     "shape",
     [
         {"bbox": [1, 2, 3]}, {"bbox": "all"}, {"bbox": [1, 2, float("inf"), 3]}, {"bbox": [1, 2, -3, 3]},
-        {"bbox": None}, {"segmentation": "x"}, {"segmentation": {"size": [9, 9], "counts": "x"}},
-        {"segmentation": {"size": 9}}, {"segmentation": {"size": [48, 48], "counts": 7}}, {"segmentation": [[1, 2]]},
+        {"bbox": [1e300, 1e300, 1, 1]}, {"bbox": None}, {"segmentation": "x"}, {"segmentation": [[1, 2]]},
+        {"segmentation": {"size": [9, 9], "counts": "x"}},
+        {"segmentation": {"size": 9}}, {"segmentation": {"size": [48, 48], "counts": 7}},
     ],
 )  # fmt: skip
 def test_results_with_an_odd_shape_are_counted_before_the_figures(shape, tmp_path: Path) -> None:

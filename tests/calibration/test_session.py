@@ -192,3 +192,38 @@ def test_a_choice_covers_the_run_and_keeps_the_confidences():
     assert len(np.unique(tiles)) == 20
     assert choose_predictions(confidence, place, 5000).tolist() == list(range(1500))
     assert len(choose_tiles(confidence, place, 5000)) == len(np.unique(place))
+
+
+def test_a_session_that_is_cut_off_leaves_nothing_behind(field, tmp_path):
+    def stop(stage, done, total=None):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample_run(field.run, tmp_path / "s", SampleRequest(20), progress=stop)
+    assert list(tmp_path.iterdir()) == []
+    assert sample_run(field.run, tmp_path / "s", SampleRequest(20), progress=silent).folder == tmp_path / "s"
+
+
+def test_of_two_sessions_in_one_folder_the_first_stays(field, tmp_path):
+    def meanwhile(stage, done, total=None):
+        if done == total:
+            sample_run(field.run, tmp_path / "s", SampleRequest(5), progress=silent)
+
+    with pytest.raises(RunFolderError, match="is not empty"):
+        sample_run(field.run, tmp_path / "s", SampleRequest(20), progress=meanwhile)
+    assert sum(len(tile.checked) for tile in read_session(tmp_path / "s").tiles) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.parametrize("change", [{"tiles": 3}, {"tiles": [[]]}, {"marks": [99]}, {"prelabels": 3}])
+def test_a_session_file_of_another_structure_is_refused(field, tmp_path, change):
+    sample_run(field.run, tmp_path / "s", SampleRequest(5), progress=silent)
+    path = tmp_path / "s" / "session.json"
+    values = json.loads(path.read_text())
+    if "marks" in change:
+        values["tiles"][0] |= change
+    else:
+        values |= change
+    path.write_text(json.dumps(values))
+    with pytest.raises(LabelsError, match="sample the run again"):
+        read_session(tmp_path / "s")

@@ -239,3 +239,42 @@ def test_ignored_class() -> None:
     assert labels.with_ignored_classes(["fruit"]).pictures[0].instances[0].ignore
     with pytest.raises(LabelsError, match="no class leaf"):
         labels.with_ignored_classes(["leaf"])
+
+
+WHOLE = {
+    "images": [{"id": 1, "file_name": "a.png", "width": 9, "height": 9}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 4, 4]}],
+    "categories": [{"id": 1, "name": "fruit"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("annotations", 3, "annotations of x: no list of objects"),
+        ("annotations", [7], "annotations of x: no list of objects"),
+        ("images", {"id": 1}, "images of x: no list of objects"),
+        ("images", [{"id": [1], "file_name": "a.png"}], "a picture without id or file_name"),
+        ("images", [{"id": 1, "file_name": 5}], "a picture without id or file_name"),
+        ("categories", [{"name": "fruit"}], "a category without a number id or a name"),
+        ("categories", [{"id": "one", "name": "fruit"}], "a category without a number id or a name"),
+    ],
+)
+def test_files_of_another_structure_are_refused(key, value, told) -> None:
+    with pytest.raises(LabelsError, match=told):
+        parse_coco({**WHOLE, key: value}, source="x")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"image_id": {}}, {"category_id": [1]}, {"iscrowd": [1]}, {"segmentation": {"size": 9}}]
+)
+def test_annotations_of_another_structure_are_told_by_id(changes) -> None:
+    labels = parse_coco({**WHOLE, "annotations": [{**WHOLE["annotations"][0], **changes}]}, source="x")
+    assert labels.odd
+    assert {odd.annotation_id for odd in labels.odd} <= {"1", "*"}
+
+
+def test_brackets_without_end_are_no_json(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(LabelsError, match="is no JSON"):
+        read_coco(tmp_path / "deep.json")

@@ -273,3 +273,22 @@ def test_ignored_regions_from_mask_pictures(tmp_path: Path) -> None:
         add_ignore_masks(labels, tmp_path)
     with pytest.raises(LabelsError, match="no mask in"):
         add_ignore_masks(labels, tmp_path / "elsewhere")
+
+
+def test_files_of_another_structure_are_refused_or_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"shapes": 3, "imageWidth": 9, "imageHeight": 9}))
+    with pytest.raises(LabelsError, match="no list of objects"):
+        read_labelme(path)
+    triangle = {"label": "fruit", "points": [[1, 1], [8, 1], [8, 8]], "flags": ["crowd"]}
+    path.write_text(json.dumps({"shapes": [triangle], "imageWidth": 9, "imageHeight": 9}))
+    assert read_labelme(path).instance_count == 1
+    path = tmp_path / "a.xml"
+    path.write_text("<annotations><image name='a.png' width='wide' height='9'/></annotations>")
+    with pytest.raises(LabelsError, match="has no size in the CVAT file: wide x 9"):
+        read_cvat(path)
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((9, 9, 3), np.uint8))
+    (tmp_path / "a.txt").write_bytes(b"0 0.1 0.1 0.9 0.1 0.9 0.9\n\xff\xfe\n")
+    labels = read_yolo(tmp_path, images=tmp_path, class_names=("fruit",))
+    assert labels.instance_count == 1
+    assert "no list of numbers" in labels.refused[0].reason

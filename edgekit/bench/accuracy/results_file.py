@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from edgekit.bench.accuracy.objects import Predictions, Truth, truth_from_labels
 from edgekit.contracts import MaskCrop
 from edgekit.errors import LabelsError
 from edgekit.labels import LabelSet, OddAnnotation
-from edgekit.labels.coco import read_json, rle_mask
-from edgekit.labels.outline import polygon_points, polygons_mask
+from edgekit.labels.coco import known_id, read_json, rle_mask
+from edgekit.labels.outline import polygon_points, polygons_mask, require_reach
 from edgekit.masks import EMPTY, bounds_xyxy
 
 Row = tuple[int, int, float, MaskCrop | None, tuple[float, ...]]
@@ -46,11 +46,12 @@ def read_results(
     if not len(truth) and not entries:
         what = f"nothing to score: {labels.source or 'the labels'} hold no object and {path} no result"
         raise LabelsError(what, mend="name the files that hold them")
-    place_of = _places(labels, numbers)
+    pictures, classes = _places(labels, numbers)
     rows: list[Row] = []
     odd: list[OddAnnotation] = []
     for position, entry in enumerate(entries):
-        picture, number = place_of(entry)
+        picture = pictures.get(known_id(entry.get("image_id")))
+        number = classes.get(known_id(entry.get("category_id")))
         if picture is None or number is None:
             what = f"image_id {entry.get('image_id')}, category_id {entry.get('category_id')}"
             raise LabelsError(f"result {position} of {path} ({what}) does not belong to {labels.source}",
@@ -66,7 +67,8 @@ def _entries(path: Path) -> list[Mapping[str, Any]]:
     data = read_json(path)
     entries = data.get("annotations") if isinstance(data, dict) else data
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise LabelsError(f"{path} is no list of COCO results", mend="name a list of image_id, category_id, score, ...")
+        mend = "name a JSON list of image_id, category_id, score, and segmentation or bbox"
+        raise LabelsError(f"{path} is no list of COCO results", mend=mend)
     if isinstance(data, dict) and entries and not any("score" in entry for entry in entries):
         raise LabelsError(f"{path} holds labels, no results: nothing in it has a score",
                           mend="the results come first, the labels go to --data")  # fmt: skip
@@ -97,42 +99,30 @@ def _is_finite(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _places(
-    labels: LabelSet, numbers: Mapping[str, int]
-) -> Callable[[Mapping[str, Any]], tuple[int | None, int | None]]:
-    """A function from a result to the positions of its picture and its class; None where the labels have none."""
-    pictures: dict[float, int] = {
-        picture.id if picture.id is not None else n: n - 1 for n, picture in enumerate(labels.pictures, 1)
-    }
+def _places(labels: LabelSet, numbers: Mapping[str, int]) -> tuple[dict[Any, int], dict[Any, int]]:
+    """Position of each picture and of each scored class, by their ids in the labels."""
+    pictures = {picture.id if picture.id is not None else n: n - 1 for n, picture in enumerate(labels.pictures, 1)}
     names = dict(zip(labels.class_ids or range(1, len(labels.class_names) + 1), labels.class_names, strict=True))
-    classes: dict[float, int] = {number: numbers[name] for number, name in names.items() if name in numbers}
-
-    def place_of(entry: Mapping[str, Any]) -> tuple[int | None, int | None]:
-        picture, category = (
-            number if isinstance(number, (int, float)) else -1
-            for number in (entry.get("image_id"), entry.get("category_id"))
-        )
-        return pictures.get(picture), classes.get(category)
-
-    return place_of
+    return pictures, {number: numbers[name] for number, name in names.items() if name in numbers}
 
 
 def _shape(entry: Mapping[str, Any], size_wh: tuple[int, int]) -> tuple[MaskCrop | None, tuple[float, ...]]:
     """Mask and box of a result."""
     mask = _mask(entry["segmentation"], size_wh) if entry.get("segmentation") is not None else None
     if entry.get("bbox") is not None:
-        return mask, _box(entry["bbox"])
+        return mask, _box(entry["bbox"], size_wh)
     if mask is None:
         raise LabelsError("neither segmentation nor bbox")
     return mask, tuple(float(value) for value in bounds_xyxy(mask))
 
 
-def _box(numbers: Any) -> tuple[float, ...]:
+def _box(numbers: Any, size_wh: tuple[int, int]) -> tuple[float, ...]:
     if not isinstance(numbers, list) or len(numbers) != 4 or not all(map(_is_finite, numbers)):
         raise LabelsError(f"a box must be x, y, width, height, got {str(numbers)[:60]}")
     x, y, width, height = (float(value) for value in numbers)
     if width < 0 or height < 0:
         raise LabelsError(f"a box of {width:g} x {height:g} pixels")
+    require_reach(np.array([[x, y], [x + width, y + height]]), size_wh)
     return (x, y, x + width, y + height)
 
 

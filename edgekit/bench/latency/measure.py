@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ class MeasureSettings:
     """... but never longer than this."""
 
     def __post_init__(self) -> None:
-        if self.warm_up_s < 0 or self.measure_s <= 0 or self.least_samples < 1 or self.most_s < self.measure_s:
+        times = 0 <= self.warm_up_s < math.inf and 0 < self.measure_s <= self.most_s < math.inf
+        if not times or self.least_samples < 1:
             raise MeasurementError("times of a measurement must be positive, the longest not below the wanted")
 
 

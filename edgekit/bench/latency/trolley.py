@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from edgekit.errors import MeasurementError
@@ -27,7 +28,7 @@ class TrolleySettings:
 
     def __post_init__(self) -> None:
         numbers = (self.px_per_metre, self.panorama_height_px, self.cameras, self.speed_m_s)
-        if min(numbers) <= 0 or self.overlap_px < 0:
+        if not all(0 < number < math.inf for number in numbers) or self.overlap_px < 0:
             raise MeasurementError("scale, height, cameras and speed of the trolley must be above 0")
 
 

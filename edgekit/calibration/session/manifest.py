@@ -21,6 +21,9 @@ PREDICTIONS = "predictions.coco.json"
 IMAGES = "images"
 FORMAT = 1
 
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+"""What reading a file raises that is cut, or that something else wrote."""
+
 Mode = Literal["marks", "tiles"]
 """marks: chosen predictions are checked, other fruit need not be drawn; tiles: every fruit of a tile is labelled."""
 
@@ -101,7 +104,7 @@ def read_session(folder: Path) -> Session:
             tiles=tuple(_tile(item, predictions) for item in values["tiles"]),
             prelabels=dict(values["prelabels"]),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except DAMAGE as error:
         raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
 
 
@@ -109,6 +112,8 @@ def _tile(item: dict[str, Any], predictions: dict[str, list[dict[str, Any]]]) ->
     spec = TileSpec(item["number"], item["x_px"], item["y_px"], item["size_px"])
     marks = None if item["marks"] is None else tuple(item["marks"])
     found = _instances(predictions[item["name"]])
+    if marks is not None and not all(0 <= mark < len(found) for mark in marks):
+        raise ValueError(f"{item['name']} marks a prediction that it does not have")
     return SessionTile(item["name"], item["source"], spec, item["panorama_height_px"], found, marks)
 
 
@@ -120,7 +125,7 @@ def _read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
         for annotation in data["annotations"]:
             found[names[annotation["image_id"]]].append(annotation)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except DAMAGE as error:
         raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
     return found
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from edgekit.atomic import make_folder, write_atomic
+from edgekit.atomic import PARTIAL_SUFFIX, make_folder, storage_error, write_atomic
 from edgekit.calibration.choose import choose_predictions, choose_tiles
 from edgekit.calibration.session.manifest import IMAGES, Mode, Session, write_session
 from edgekit.calibration.session.prelabels import write_prelabels
@@ -36,23 +40,44 @@ def sample_run(run: Path, folder: Path, request: SampleRequest, *, progress: Pro
         CalibrationError: the run has no predictions.
         StorageError: a file cannot be written.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise RunFolderError(f"{folder} is not empty", mend="name a new folder: labels in it must not be lost")
+    _require_new(folder)
     found = read_run_tiles(run)
     tiles = choose(found, request)
-    make_folder(folder / IMAGES)
-    pixels = TilePixels(run)
-    for done, tile in enumerate(tiles, 1):
-        write_atomic(folder / IMAGES / tile.name, _png(pixels.read(tile)))
-        progress("tiles", done, len(tiles))
-    facts = found.facts
-    digests = write_prelabels(folder, tiles, facts.class_names, facts.threshold)
-    session = Session(
-        folder, facts.model_id, facts.model, facts.precision, facts.class_names, facts.score_floor, request.mode, tiles,
-        digests,
-    )  # fmt: skip
-    write_session(session)
-    return session
+    with _staged(folder) as staging:
+        make_folder(staging / IMAGES)
+        pixels = TilePixels(run)
+        for done, tile in enumerate(tiles, 1):
+            write_atomic(staging / IMAGES / tile.name, _png(pixels.read(tile)))
+            progress("tiles", done, len(tiles))
+        facts = found.facts
+        session = Session(
+            staging, facts.model_id, facts.model, facts.precision, facts.class_names, facts.score_floor, request.mode,
+            tiles, write_prelabels(staging, tiles, facts.class_names, facts.threshold),
+        )  # fmt: skip
+        write_session(session)
+    return replace(session, folder=folder)
+
+
+def _require_new(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder} is a file", mend="name a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise RunFolderError(f"{folder} is not empty", mend="name a new folder: labels in it must not be lost")
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its name when the block ends well: a session is there whole or not at all."""
+    staging = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}{PARTIAL_SUFFIX}")
+    make_folder(staging)
+    try:
+        yield staging
+        _require_new(folder)  # another one may have been made meanwhile
+        staging.rename(folder)
+    except OSError as error:
+        raise storage_error(folder, error) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def choose(run: RunTiles, request: SampleRequest) -> tuple[SessionTile, ...]:
