@@ -23,7 +23,7 @@ from edgekit.segment.rows import Outputs
 Arrays = Mapping[str, np.ndarray]
 MODELS = ("models/*.py",)
 """Files of edgekit.export that a model depends on."""
-MAKERS = (*MODELS, "graphs/*.py", "rcnn.py", "fp16.py", "int8.py", "onnx_writer.py", "fold_constants.py")
+MAKERS = (*MODELS, "graphs/*.py", "rcnn.py", "fp16.py", "onnx_writer.py", "fold_constants.py")
 """Files of edgekit.export that a graph depends on."""
 
 

@@ -70,7 +70,7 @@ def parser_of(doc: str) -> argparse.ArgumentParser:
     parser.add_argument("--proposals", type=int)
     parser.add_argument("--max-detections", type=int)
     parser.add_argument("--batch", type=int)
-    parser.add_argument("--precision", choices=("fp32", "fp16", "int8"))
+    parser.add_argument("--precision", choices=("fp32", "fp16"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path)

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import onnx
 import torch
-from rcnn_answers import GraphAnswers
+from rcnn_answers import MODELS, GraphAnswers, digest_of
 from rcnn_graphs import Case, Tiles, case_of, parser_of, real_tiles
 from torchvision.models.detection import MaskRCNN
 
@@ -99,7 +99,8 @@ def eager(model: MaskRCNN, tile: Tiles) -> object:
 
 def peer_export(model: MaskRCNN, case: Case, folder: Path) -> Run:
     """torchvision's documented export: the whole model, one picture in, masks pasted inside."""
-    path = folder / f"torchvision-{case.recipe.model}-{case.recipe.inner_size_px}-{case.seed}.onnx"
+    recipe = case.recipe
+    path = folder / f"torchvision-{recipe.model}-{recipe.inner_size_px}-{case.seed}-{digest_of(MODELS)[:8]}.onnx"
     size = case.recipe.tile_size_px
     picture = torch.rand(3, size, size)
     if not path.exists():

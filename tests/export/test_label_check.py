@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -15,6 +16,7 @@ from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet
 pytest.importorskip("onnx")
 from edgekit.export import label_check
 from edgekit.export.label_check import LabelReport, MaskAp, mask_ap, predict, read_for
+from edgekit.export.parity import Limits
 
 SIDE_PX = 20
 PLACES = ((10, 10), (60, 10), (10, 60), (60, 60))
@@ -121,3 +123,33 @@ def test_a_graph_that_lost_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(label_check, "compare_on_labels", lambda *_, **__: report)
     with pytest.raises(ExportError, match=r"int8 was refused.*0\.6500 for 0\.7000"):
         label_check.judge_on_labels(tmp_path / "a.onnx", tmp_path / "b.onnx", tmp_path / "l.json", threshold=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_real_export_is_judged_on_labels_and_refused_beyond_the_limit(tmp_path, repository, monkeypatch):
+    """The shipped weights on the demo's pictures in int8: the figures are COCO's, and the limit decides."""
+    pytest.importorskip("ultralytics")
+    from edgekit.export import export, held_tiles
+    from edgekit.export.builder import Weights
+    from edgekit.export.recipe import find_recipe, read_recipe
+
+    demo = repository / "edgekit" / "assets" / "demo"
+    monkeypatch.setattr(export, "CALIBRATION_TILES", 18)
+    monkeypatch.setattr(held_tiles, "LIMITS", {"int8": Limits(1.0, 0.0, None, None, None, 1.0)})
+    weights = Weights(repository / "export" / "fruit" / "fruit-yolo11n-seg.pt")
+    recipe = replace(read_recipe(find_recipe("yolo11")), precision="int8")
+    request = export.Request(recipe, weights, tmp_path, demo, demo / "instances.json", threshold=0.43)
+
+    monkeypatch.setattr(label_check, "LIMITS", {"int8": {"ap50_95": 1.0}})
+    (artifact,) = export.export_all(request, progress=lambda *_: None)
+    told = artifact.summary()["labelled"]
+    assert told["labels"] == 37
+    assert 0.1 < told["reference"]["ap50_95"] < 1.0
+    assert abs(told["reference"]["ap50_95"] - told["candidate"]["ap50_95"]) < 0.2
+    artifact.path.unlink()
+
+    monkeypatch.setattr(label_check, "LIMITS", {"int8": {"ap50_95": -1.0}})  # nothing gains a hundred points
+    with pytest.raises(ExportError, match=r"int8 was refused on labelled pictures: mask ap50_95 0\.\d+ for 0\.\d+"):
+        export.export_all(request, progress=lambda *_: None)
+    assert list(tmp_path.glob("*.onnx")) == []

@@ -190,3 +190,37 @@ def test_what_the_family_cannot_do_is_refused():
         build(replace(SMALL, variant="q"), Weights(untrained_seed=0), target="cpu")
     with pytest.raises(SettingsError, match="mean_rgb"):
         build(replace(SMALL, mean_rgb=(0.5, 0.5, 0.5)), Weights(untrained_seed=0), target="cpu")
+
+
+class TestFoldedPrototypes:
+    def proto(self, *, bias: bool = True):
+        """Ultralytics' module with statistics and biases that matter, its BatchNorms fused."""
+        from ultralytics.nn.modules.block import Proto
+        from ultralytics.utils.torch_utils import fuse_conv_and_bn
+
+        torch.manual_seed(0)
+        proto = Proto(24, 16, 8).eval()
+        for layer in (proto.cv1, proto.cv2, proto.cv3):
+            layer.bn.running_mean.normal_()
+            layer.bn.running_var.uniform_(0.5, 2.0)
+            layer.conv = fuse_conv_and_bn(layer.conv, layer.bn)
+            layer.forward = layer.forward_fuse
+        proto.upsample.bias = torch.nn.Parameter(torch.randn(16)) if bias else None
+        return proto.requires_grad_(False)
+
+    @pytest.mark.parametrize("bias", [True, False])
+    def test_every_pixel_is_ultralytics_borders_included(self, bias: bool) -> None:
+        from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold
+
+        proto = self.proto(bias=bias)
+        maps = torch.randn(2, 24, 5, 7)
+        assert can_fold(proto)
+        assert torch.allclose(FoldedPrototypes(proto).eval()(maps), proto(maps), atol=1e-5)
+
+    def test_other_modules_are_left_as_they_are(self) -> None:
+        from edgekit.export.graphs.prototypes import can_fold
+
+        proto = self.proto()
+        proto.upsample = torch.nn.Upsample(scale_factor=2)
+        assert not can_fold(proto)
+        assert not can_fold(torch.nn.Identity())

@@ -13,6 +13,7 @@ from torch import nn
 
 from edgekit.contracts import ResultFlag
 from edgekit.export.graphs.boxes import probability
+from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold
 from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Recipe, Target
 
@@ -80,17 +81,23 @@ class HeadMaps(nn.Module):
     """Ultralytics' head up to its last convolutions; a model with a one-to-one head uses that one.
 
     A module of its own, so that its nodes carry the scope `/head`, by which reduced precision finds them.
+
+    Args:
+        head: Ultralytics' own.
+        target: for the CPU the prototypes are computed with less arithmetic, where they can be.
     """
 
-    def __init__(self, head: nn.Module) -> None:
+    def __init__(self, head: nn.Module, target: Target) -> None:
         super().__init__()
         self.inner = head
+        proto: Any = head.proto
+        self.proto = FoldedPrototypes(proto) if target == "cpu" and can_fold(proto) else proto
 
     def forward(self, maps: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Feature maps to the fields of `RawHead`."""
         head: Any = self.inner
         raw = head.forward_head(maps, **(head.one2one if head.end2end else head.one2many))
-        prototypes = head.proto(maps if hasattr(head.proto, "feat_refine") else maps[0])
+        prototypes = self.proto(maps if hasattr(self.proto, "feat_refine") else maps[0])
         return raw["boxes"], raw["scores"], raw["mask_coefficient"], prototypes
 
 
@@ -109,7 +116,7 @@ class YoloGraph(nn.Module):
         super().__init__()
         head: Any = layers[-1]
         self.layers = layers[:-1]
-        self.head = HeadMaps(head)
+        self.head = HeadMaps(head, settings.target)
         self.taps = head.f
         self.settings = settings
         self.suppress = not head.end2end
