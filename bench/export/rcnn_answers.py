@@ -24,7 +24,8 @@ Arrays = Mapping[str, np.ndarray]
 MODELS = ("models/*.py",)
 """Files of edgekit.export that a model depends on."""
 MAKERS = (*MODELS, "graphs/*.py", "rcnn.py", "fp16.py", "onnx_writer.py", "fold_constants.py")
-"""Files of edgekit.export that a graph depends on."""
+"""Files of edgekit.export that a graph depends on, but for those in `OTHERS`."""
+OTHERS = ("yolo.py", "prototypes.py")
 
 
 class TorchvisionAnswers:
@@ -105,5 +106,5 @@ def kept(folder: Path | None, settings: str, tiles: Tiles, run: Callable[[], Arr
 def digest_of(patterns: Iterable[str]) -> str:
     """SHA-256 of files of edgekit.export."""
     root = Path(edgekit.export.__file__).parent
-    files = sorted(path for pattern in patterns for path in root.glob(pattern))
+    files = sorted(path for pattern in patterns for path in root.glob(pattern) if path.name not in OTHERS)
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
