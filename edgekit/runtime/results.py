@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from edgekit.atomic import write_atomic
@@ -17,8 +18,10 @@ Counted = list[tuple[StoredSource, MergedFruit]]
 def write_results(folder: RunFolder, reader: RunReader) -> None:
     """Write the counted fruit as COCO results and as a table, and the annotated picture.
 
+    Segments that were not kept, or are damaged, stay black in the picture; the fruit is drawn all the same.
+
     Raises:
-        RunDamagedError: a panorama segment is missing or damaged.
+        RunDamagedError: the index of a panorama is missing.
         StorageError: the disk is full, read-only or failing.
     """
     plan = reader.run().plan
@@ -49,5 +52,8 @@ def _rows(folder: RunFolder, counted: Counted) -> list[Row]:
     rows = []
     for source, fruit in counted:
         title = f"{Path(source.path).name}: {len(fruit)} fruit"
-        rows.append(Row(title, source.size_wh, SegmentReader(folder.segments(source.number)).overview, fruit))
+        if not source.pictures:
+            title += ", not all of its pictures were kept"
+        overview = partial(SegmentReader(folder.segments(source.number)).overview, lenient=True)
+        rows.append(Row(title, source.size_wh, overview, fruit))
     return rows

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgekit.contracts import FrameSource, Segmenter
-from edgekit.errors import RunDamagedError, RunFolderError
+from edgekit.errors import EdgekitError, RunDamagedError, RunFolderError
 from edgekit.runtime.control import (
     Command,
     ControlServer,
@@ -122,9 +122,7 @@ class Service:
         try:
             run = LiveRun(self._job, folder, lanes, ending, around)
         except RunFolderError as error:  # damaged, or of another model: a device that nobody watches must go on
-            _log.error("%s; %s is left as it is, and a new run begins", error.what, folder.path.name)
-            self._board.problem(f"left {folder.path.name}", f"the run {folder.path.name} was left: {error.what}")
-            self._left.add(folder.path)
+            self._leave(folder, error)
             return
         for message in aside:
             _log.warning("%s", message)
@@ -140,8 +138,21 @@ class Service:
             waker.join()
             for camera in self._cameras:
                 self._board.camera_idle(camera.name)
-        if (self._site.run_per == "start" or not is_of_day(folder.path, self._day())) and run.finish():
-            _log.info("the run %s is finished", folder.path.name)
+        if self._site.run_per == "start" or not is_of_day(folder.path, self._day()):
+            self._finish(run, folder)
+
+    def _finish(self, run: LiveRun, folder: RunFolder) -> None:
+        """Write the results; a run whose panorama is damaged keeps its counts and does not hold up the next one."""
+        try:
+            if run.finish():
+                _log.info("the run %s is finished", folder.path.name)
+        except RunDamagedError as error:
+            self._leave(folder, error)
+
+    def _leave(self, folder: RunFolder, error: EdgekitError) -> None:
+        _log.error("%s; %s is left as it is, and a new run begins", error.what, folder.path.name)
+        self._board.problem(f"left {folder.path.name}", f"the run {folder.path.name} was left: {error.what}")
+        self._left.add(folder.path)
 
     def _end_when_due(self, run: LiveRun, folder: RunFolder, ending: threading.Event) -> None:
         """End the run when everything is to end, or when its day is over and nothing is in hand."""

@@ -196,8 +196,12 @@ class SegmentReader:
                 image[:, left - start_px : right - start_px] = self._segment(number)[:, left - first : right - first]
         return image
 
-    def overview(self, shrink: int) -> Image:
+    def overview(self, shrink: int, *, lenient: bool = False) -> Image:
         """The whole panorama, shrunk by 1, 2, 4 or 8; jpg segments are decoded at that size, which is much faster.
+
+        Args:
+            shrink: how many times smaller.
+            lenient: a segment that is missing or cannot be read stays black.
 
         Raises:
             RunDamagedError: a segment is missing or cannot be read.
@@ -208,7 +212,12 @@ class SegmentReader:
             first, last = self.index.span(number)
             left, right = first // shrink, min(max(last // shrink, first // shrink + 1), image.shape[1])
             if right > left:
-                small = decode_segment(self._folder / name, _REDUCED[shrink])
+                try:
+                    small = decode_segment(self._folder / name, _REDUCED[shrink])
+                except RunDamagedError:
+                    if lenient:
+                        continue
+                    raise
                 image[:, left:right] = cv2.resize(small, (right - left, height_px), interpolation=cv2.INTER_AREA)
         return image
 

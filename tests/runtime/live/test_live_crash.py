@@ -12,6 +12,7 @@ from run_scene import MagentaSegmenter
 
 from edgekit.errors import StorageError
 from edgekit.runtime.live.runs import run_folders
+from edgekit.runtime.live.space import SpaceSettings
 from edgekit.runtime.live.takeup import _gap
 from edgekit.store import Sitting
 
@@ -65,13 +66,45 @@ def test_half_files_are_set_aside_and_a_segment_that_is_damaged_costs_its_stretc
     segments = sorted(out.rglob("segment_*.png"))
     segments[1].write_bytes(segments[1].read_bytes()[:200])
     segments[0].with_name(".segment_00003.1a2b3c4d.partial.png").write_bytes(b"half")
-    with Ride(site(out, ("left",)), {"left": PacedCamera()}) as ride:
+    with Ride(site(out, ("left",), run_per="start"), {"left": PacedCamera()}) as ride:
         ride.until(lambda: stored(out).rows["7 left"].state == "merged")
     assert 10 < stored(out).rows["7 left"].fruit < 50
+    assert stored(out).finished
     assert [path.name for path in out.rglob("set-aside/*")] == [
         "1-panorama_row_000_.segment_00003.1a2b3c4d.partial.png"
     ]
     assert "nothing is counted in this stretch" in caplog.text
+
+
+def test_short_of_space_pictures_go_and_the_run_is_counted_and_finished_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("edgekit.runtime.live.run.LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr("edgekit.runtime.live.run.SPACE_EVERY_S", 0.1)
+    where = site(tmp_path / "runs", ("left",), run_per="start", space=SpaceSettings(reserve_mb=9e8))
+    cameras = {"left": PacedCamera()}
+    with Ride(where, cameras) as ride:
+        ride.start("1")
+        cameras["left"].show(window_frames(scene()))
+        ride.until(lambda: not stored(tmp_path / "runs").rows["1 left"].pictures)
+        ride.until(lambda: cameras["left"].done)
+        ride.stop_row()
+        ride.until(lambda: ride.status().fruit == 60)
+    found = stored(tmp_path / "runs")
+    assert len(list(found.folder.path.rglob("segment_*.png"))) < 5
+    assert found.finished
+    assert all(path.exists() for path in found.folder.results)
+
+
+def test_a_run_whose_panorama_is_gone_keeps_its_counts_and_does_not_hold_up_the_next(tmp_path, caplog):
+    cameras = {"left": PacedCamera()}
+    with Ride(site(tmp_path / "runs", ("left",), run_per="start"), cameras) as ride:
+        ride.start("1")
+        cameras["left"].show(window_frames(scene()))
+        ride.until(lambda: cameras["left"].done)
+        ride.stop_row()
+        ride.until(lambda: ride.status().fruit == 60)
+        shutil.rmtree(stored(tmp_path / "runs").folder.panorama)
+    assert "left as it is" in caplog.text
+    assert stored(tmp_path / "runs").rows["1 left"].fruit == 60
 
 
 def test_a_damaged_database_is_left_as_it_is_and_a_new_run_begins(tmp_path):
