@@ -8,7 +8,7 @@ from edgekit.calibration.profile import Profile, ProfileBand
 from edgekit.calibration.profile_file import load_profile, write_profile
 from edgekit.calibration.refusal import CalibrationRefused, Reason
 from edgekit.calibration.results import Interval, ThresholdFit, Uncertainty
-from edgekit.calibration.seasons import ProfileChoice, pick_profile, require_model
+from edgekit.calibration.seasons import ProfileChoice, named_profile, pick_profile, require_model
 from edgekit.calibration.settings import FitSettings
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "fit_threshold",
     "fit_thresholds",
     "load_profile",
+    "named_profile",
     "pick_profile",
     "require_model",
     "season_of",

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from edgekit.calibration.clusters import unit_estimate
-from edgekit.calibration.fit import fit_threshold
+from edgekit.calibration.fit import fit_or_refusal
 from edgekit.calibration.moments import sums_by
 from edgekit.calibration.pairs import Floats, Pairs
 from edgekit.calibration.refusal import CalibrationRefused
@@ -78,7 +78,7 @@ def fit_bands(
     require_edges(edges)
     which = np.clip(np.searchsorted(edges, pairs.height, side="right") - 1, 0, len(edges) - 2)
     parts = [pairs.select(which == band) for band in range(len(edges) - 1)]
-    fits = [_fit_or_refusal(part, pooled.iou_target, settings) for part in parts]
+    fits = [fit_or_refusal(part, pooled.iou_target, settings) for part in parts]
     p_value = _common_p(parts, pooled.threshold, settings)
     separate = p_value is not None and p_value < alpha
     spread = _spread([fit for fit in fits if isinstance(fit, ThresholdFit)]) if separate else 0.0
@@ -97,13 +97,6 @@ def require_edges(edges: Sequence[float]) -> None:
     """
     if len(edges) < 3 or edges[0] != 0 or edges[-1] != 1 or not all(a < b for a, b in pairwise(edges)):
         raise SettingsError(f"band edges {list(edges)}", mend="let them rise from 0 to 1, such as 0, 0.5, 1")
-
-
-def _fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings) -> ThresholdFit | CalibrationRefused:
-    try:
-        return fit_threshold(pairs, iou_target, settings=settings)
-    except CalibrationRefused as refusal:
-        return refusal
 
 
 def _common_p(parts: list[Pairs], threshold: float, settings: FitSettings) -> float | None:

@@ -12,6 +12,9 @@ from edgekit.calibration.moments import GroupSums
 from edgekit.calibration.pairs import Floats
 from edgekit.calibration.regression import fit_line, solve
 
+SAME = 1e-12
+"""Thresholds up to this apart are one: rounding, where every pair lies on the line."""
+
 
 @dataclass(frozen=True)
 class UnitBootstrap:
@@ -20,8 +23,6 @@ class UnitBootstrap:
     bounds: Bounds
     sigma: Floats
     """Standard deviation of the thresholds of the draws."""
-    lost_share: Floats
-    """Share of the draws without a rising line, which have no threshold."""
 
 
 def draw_weights(units: int, draws: int, seed: int) -> Floats:
@@ -46,10 +47,11 @@ def bootstrap_units(sums: GroupSums, iou_target: float, weights: Floats, level: 
     kept = found.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = 1 - kept / drawn.shape[-1]
-        below = ((drawn < x_th[..., None]) + 0.5 * (drawn == x_th[..., None])).sum(axis=-1)
-        z0 = ndtri(np.clip(below / kept, 0.5 / kept, 1 - 0.5 / kept))  # finite where all draws agree, up to rounding
+        away = drawn - x_th[..., None]
+        z0 = ndtri(((away < -SAME) + 0.5 * (np.abs(away) <= SAME)).sum(axis=-1) / kept)
         skew = left_out.mean(axis=-1, keepdims=True) - left_out
-        acceleration = np.nan_to_num((skew**3).sum(axis=-1) / (6 * (skew**2).sum(axis=-1) ** 1.5))
+        square = (skew**2).sum(axis=-1)
+        acceleration = np.where(square == 0, 0.0, (skew**3).sum(axis=-1) / (6 * square**1.5))
         shares = [
             ndtr(z0 + (z0 + z) / (1 - acceleration * (z0 + z))) for z in ndtri([(1 - level) / 2, (1 + level) / 2])
         ]
@@ -57,7 +59,7 @@ def bootstrap_units(sums: GroupSums, iou_target: float, weights: Floats, level: 
         centred = np.where(found, drawn - np.where(found, drawn, 0).sum(axis=-1, keepdims=True) / kept[..., None], 0)
         sigma = np.sqrt((centred**2).sum(axis=-1) / (kept - 1))
     solid = lost < (1 - level) / 2
-    return UnitBootstrap(Bounds(*(np.where(solid, end, np.nan) for end in ends)), sigma, lost)
+    return UnitBootstrap(Bounds(*(np.where(solid, end, np.nan) for end in ends)), sigma)
 
 
 def _quantile(drawn: Floats, kept: Floats, share: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,13 +43,10 @@ def count_effect(run: Path, threshold: float, interval: tuple[float, float]) -> 
         RunFolderError: there is no run.
         RunDamagedError: its database is damaged.
     """
-    reader = RunReader.open(RunFolder(run).database)
-    try:
+    with _opened(run) as reader:
         plan = reader.run().plan
         rows = [[reader.count_fruit(source.id, value) for value in (threshold, *interval, plan.rule)]
                 for source in reader.sources()]  # fmt: skip
-    finally:
-        reader.close()
     fruit, at_low, at_high, before = (sum(row[at] for row in rows) for at in range(4))
     return CountEffect(
         threshold, fruit, interval[0], at_low, interval[1], at_high, plan.threshold, before, plan.model_id,
@@ -63,11 +61,8 @@ def count_by_height(run: Path, profile: Profile) -> int:
         RunFolderError: there is no run.
     """
     rule = CountRule(profile.threshold, season_of(profile).bands)
-    reader = RunReader.open(RunFolder(run).database)
-    try:
+    with _opened(run) as reader:
         return sum(reader.count_fruit(source.id, rule) for source in reader.sources())
-    finally:
-        reader.close()
 
 
 def drift_of_run(run: Path, reference: ConfidenceReference) -> DriftStatus:
@@ -77,22 +72,20 @@ def drift_of_run(run: Path, reference: ConfidenceReference) -> DriftStatus:
         RunFolderError: there is no run.
     """
     monitor = DriftMonitor(reference)
-    reader = RunReader.open(RunFolder(run).database)
-    try:
+    with _opened(run) as reader:
         for source in reader.sources():
             for tile in reader.tiles(source.id):
                 monitor.add_tile(tile.instances.scores.astype(np.float64))
-    finally:
-        reader.close()
     return monitor.status()
 
 
 def count_curve(run: Path, thresholds: Sequence[float]) -> Floats:
     """Merged fruit of a run at each threshold."""
-    reader = RunReader.open(RunFolder(run).database)
-    try:
+    with _opened(run) as reader:
         sources = reader.sources()
         counts = [sum(reader.count_fruit(source.id, value) for source in sources) for value in thresholds]
-    finally:
-        reader.close()
     return np.array(counts, np.float64)
+
+
+def _opened(run: Path) -> closing[RunReader]:
+    return closing(RunReader.open(RunFolder(run).database))

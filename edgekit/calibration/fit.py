@@ -89,7 +89,7 @@ def fit_thresholds(
     pairs: Pairs, iou_targets: Sequence[float], *, settings: FitSettings | None = None
 ) -> dict[float, ThresholdFit | CalibrationRefused]:
     """Several targets at once; a target that is refused has its refusal as value."""
-    return {target: _fit_or_refusal(pairs, target, settings) for target in iou_targets}
+    return {target: fit_or_refusal(pairs, target, settings) for target in iou_targets}
 
 
 def require_iou_target(iou_target: float) -> None:
@@ -102,7 +102,12 @@ def require_iou_target(iou_target: float) -> None:
         raise SettingsError(f"the IoU target must lie between 0 and 1, got {iou_target:g}", mend="try 0.5")
 
 
-def _fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings | None) -> ThresholdFit | CalibrationRefused:
+def fit_or_refusal(pairs: Pairs, iou_target: float, settings: FitSettings | None) -> ThresholdFit | CalibrationRefused:
+    """`fit_threshold`, with a refusal as an answer.
+
+    Raises:
+        SettingsError: a target that is no IoU.
+    """
     try:
         return fit_threshold(pairs, iou_target, settings=settings)
     except CalibrationRefused as refusal:

@@ -72,9 +72,7 @@ def load_inputs(request: InputRequest) -> FitInputs:
     _require_effect(request)
     source = request.source or request.labels
     if request.table is not None:
-        return FitInputs(
-            read_pairs(request.table, unit_pattern=request.unit_pattern), None, request.table.name, None, None, (), None
-        )
+        return _of_table(request.table, request.unit_pattern)
     if source is None:
         raise LabelsError("neither labels nor a table were named", mend="name a session, labels, or --pairs TABLE.csv")
     if not source.exists():
@@ -100,6 +98,13 @@ def _require_effect(request: InputRequest) -> None:
         raise LabelsError("a table and labels were named", mend="leave one of them out")
     if request.table is not None and request.class_map:
         raise LabelsError("--class-map is for labels: a table has no classes", mend="leave it out")
+
+
+def _of_table(path: Path, unit_pattern: str | None) -> FitInputs:
+    pairs = read_pairs(path, unit_pattern=unit_pattern)
+    if not len(pairs):
+        raise LabelsError(f"{path} holds no pairs, only a head", mend="write a line for each prediction below it")
+    return FitInputs(pairs, None, path.name, None, None, (), None)
 
 
 def _of_session(session: Session, source: Path, request: InputRequest) -> FitInputs:

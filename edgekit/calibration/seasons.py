@@ -43,10 +43,8 @@ def pick_profile(
         ProfileError: the named season is not there, cannot be read, or is of another model.
     """
     if season is not None:
-        profile = load_profile(season, folder)
-        warning = require_model(profile, model_id, allow_model_mismatch=allow_model_mismatch)
-        warnings = [*([warning] if warning else []), *profile.doubts()]
-        return ProfileChoice(profile, f"season {season} was asked for", tuple(warnings))
+        profile, told = named_profile(season, folder, model_id, allow_model_mismatch=allow_model_mismatch)
+        return ProfileChoice(profile, f"season {season} was asked for", told)
     profiles, warnings = _read_profiles(folder)
     fitting = [profile for profile in profiles if profile.holds_on(day)]
     own = [profile for profile in fitting if profile.model_id == model_id]
@@ -60,6 +58,19 @@ def pick_profile(
     warnings += [f"season {other.season} holds on {day} too" for other in own if other is not chosen]
     warnings += chosen.doubts()
     return ProfileChoice(chosen, f"season {chosen.season} holds on {day}", tuple(warnings))
+
+
+def named_profile(
+    season: str, folder: Path | None, model_id: str, *, allow_model_mismatch: bool = False
+) -> tuple[Profile, tuple[str, ...]]:
+    """A profile by its season's name or path, and what a person should know of it.
+
+    Raises:
+        ProfileError: it is not there, cannot be read, or is of another model.
+    """
+    profile = load_profile(season, folder)
+    warning = require_model(profile, model_id, allow_model_mismatch=allow_model_mismatch)
+    return profile, (*([warning] if warning else []), *profile.doubts())
 
 
 def require_model(profile: Profile, model_id: str, *, allow_model_mismatch: bool = False) -> str | None:

@@ -67,7 +67,7 @@ def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
 
     Raises:
         SettingsError: a pattern that does not fit.
-        LabelsError: no such file, no CSV, no pair in it, a column is missing, or a cell is no number.
+        LabelsError: no such file, no CSV, a column is missing, or a cell is no number.
         CalibrationRefused: a number that is not finite or not between 0 and 1.
     """
     table = _read_table(path)
@@ -116,7 +116,7 @@ def _read_table(path: Path) -> _Table:
 
 
 def _require_form(table: _Table) -> None:
-    """Every column is there once, there is a row, and no row is longer than the head."""
+    """Every column is there once, and no row is longer than the head."""
     path, names = table.path, table.names
     missing = [name for name in COLUMNS if name not in names]
     if missing:
@@ -125,8 +125,6 @@ def _require_form(table: _Table) -> None:
     for name in (*COLUMNS, HEIGHT, UNIT):
         if names.count(name) > 1:
             raise LabelsError(f"{path} has {names.count(name)} columns {name}", mend="leave one of them")
-    if not table.rows:
-        raise LabelsError(f"{path} holds no pairs, only a head", mend="write a line for each prediction below it")
     for row, cells in enumerate(table.rows):
         if any(map(str.strip, cells[len(names) :])):
             mend = "with decimal commas separate the columns by semicolons"
@@ -140,7 +138,7 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise LabelsError(f"cannot read {path}: {error.strerror}") from error
     if not data.strip():
-        raise LabelsError(f"{path} is empty", mend="write the columns confidence, iou and tile into it")
+        raise LabelsError(f"{path} is empty: there are no columns", mend="write confidence, iou and tile into it")
     as_csv = "save it as CSV UTF-8 in the spreadsheet"
     if data.startswith(b"PK"):
         raise LabelsError(f"{path} is a spreadsheet or an archive, no CSV", mend=as_csv)

@@ -134,11 +134,11 @@ def _as_begun(plan: RunPlan, by_day: ChosenThreshold) -> ChosenThreshold:
 
 
 def _of_season(request: ThresholdRequest, info: ModelInfo, season: str) -> ChosenThreshold:
-    from edgekit.calibration import load_profile, require_model
+    from edgekit.calibration import named_profile
 
-    profile = load_profile(season, request.profiles)
-    warning = require_model(profile, info.model_id, allow_model_mismatch=request.allow_model_mismatch)
-    return _of_profile(profile, f"season {profile.season}", (*([warning] if warning else []), *profile.doubts()))
+    allow = request.allow_model_mismatch
+    profile, warnings = named_profile(season, request.profiles, info.model_id, allow_model_mismatch=allow)
+    return _of_profile(profile, f"season {profile.season}", warnings)
 
 
 def _of_day_or_default(request: ThresholdRequest, info: ModelInfo) -> ChosenThreshold:

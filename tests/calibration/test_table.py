@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgekit.calibration import CalibrationRefused, Reason
+from edgekit.calibration.inputs import InputRequest, load_inputs
 from edgekit.calibration.table import read_pairs
 from edgekit.errors import LabelsError
 
@@ -21,7 +22,6 @@ def table(folder: Path, data: str | bytes) -> Path:
 
 BROKEN = {
     "empty": ("", "pairs.csv is empty"),
-    "head only": (HEAD, "holds no pairs, only a head"),
     "a spreadsheet": (b"PK\x03\x04" + bytes(40), "spreadsheet or an archive, no CSV - save it as CSV UTF-8"),
     "utf-16": (HEAD.encode("utf-16"), "UTF-16, not in UTF-8 - save it as CSV UTF-8"),
     "latin-1": (
@@ -37,6 +37,11 @@ BROKEN = {
     "zeros": (HEAD + "0.5,0.5,t\0\n", "zero bytes"),
     "a cell is missing": (HEAD + "0.5\n", "line 2: no tile"),
 }
+
+
+def test_a_head_alone_is_no_reason_to_label_more_tiles(tmp_path):
+    with pytest.raises(LabelsError, match="holds no pairs, only a head"):
+        load_inputs(InputRequest(None, table=table(tmp_path, HEAD)))
 
 
 @pytest.mark.parametrize("kind", BROKEN)

@@ -19,14 +19,8 @@ def count_kept(predictions: Predictions, thresholds: Floats = THRESHOLDS) -> Int
     return len(predictions) - np.searchsorted(ascending, thresholds, side="left")
 
 
-def at_counts(values: Floats, kept: Ints) -> Floats:
-    """Sums of the first `kept` values, for each count."""
-    sums: Floats = np.concatenate([[0.0], np.cumsum(values)])[kept]
-    return sums
-
-
 def by_picture(values: Floats, picture: Ints, kept: Ints, pictures: int) -> Floats:
-    """The same sums for each picture: P x thresholds. Values are in the order of scores."""
+    """Sums of the first `kept` values of each picture: P x thresholds. Values are in the order of scores."""
     step = np.searchsorted(kept[::-1], np.arange(len(values)), side="right")  # thresholds that come before it, reversed
     column = len(kept) - 1 - step
     inside = column >= 0

@@ -11,7 +11,7 @@ from edgekit.bench.advice import advise
 from edgekit.bench.report.drawings import COLOURS_RGB, draw_worst
 from edgekit.bench.report.markdown import remarks
 from edgekit.bench.report.plots import all_plots
-from edgekit.bench.report.tables import accuracy_table, device_table, latency_table, overview, parts_table
+from edgekit.bench.report.tables import SECTION_TABLES, overview
 from edgekit.bench.run import ModelRun
 from edgekit.wording import counted
 
@@ -117,10 +117,7 @@ def _worst(run: ModelRun, images: Path | None) -> str:
 
 def _details(model: Json) -> str:
     parts = [f"<h3>{escape(model['name'])}</h3>"]
-    for section, title, table in (
-        ("accuracy", "Accuracy", accuracy_table), ("latency", "Latency", latency_table),
-        ("device", "Device", device_table), ("model", "Model: MACs and parameters", parts_table),
-    ):  # fmt: skip
+    for section, title, table in SECTION_TABLES:
         if model.get(section):
             parts.append(f"<details><summary>{title}</summary><div class=wide>{_table(table(model))}</div></details>")
     return "".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgekit.bench.advice import advise
-from edgekit.bench.report.tables import accuracy_table, device_table, latency_table, overview, parts_table
+from edgekit.bench.report.tables import SECTION_TABLES, overview
 from edgekit.wording import counted
 
 Json = Mapping[str, Any]
@@ -20,10 +20,7 @@ def markdown_report(document: Json) -> str:
     lines += ["", *markdown_table(overview(models)), ""]
     for model in models:
         lines += [f"## {model['name']}", ""]
-        for section, title, table in (
-            ("accuracy", "Accuracy", accuracy_table), ("latency", "Latency", latency_table),
-            ("device", "Device", device_table), ("model", "Model", parts_table),
-        ):  # fmt: skip
+        for section, title, table in SECTION_TABLES:
             if model.get(section):
                 lines += [f"### {title}", "", *markdown_table(table(model)), ""]
         lines += [f"- {remark}" for remark in remarks(model)]

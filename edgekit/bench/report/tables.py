@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from edgekit.wording import counted
@@ -163,3 +163,12 @@ def number(value: Any, digits: int, unit: str = "") -> str:
 
 def _scaled(value: Any, unit: float) -> float | None:
     return None if value is None else float(value) / unit
+
+
+SECTION_TABLES: tuple[tuple[str, str, Callable[[Json], Table]], ...] = (
+    ("accuracy", "Accuracy", accuracy_table),
+    ("latency", "Latency", latency_table),
+    ("device", "Device", device_table),
+    ("model", "Model: MACs and parameters", parts_table),
+)
+"""Sections of a model in a report: name, title and table."""

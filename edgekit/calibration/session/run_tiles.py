@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +65,8 @@ def read_run_facts(folder: Path) -> RunFacts:
         RunFolderError: there is no run.
         RunDamagedError: its database is damaged.
     """
-    reader = RunReader.open(RunFolder(folder).database)
-    try:
+    with closing(RunReader.open(RunFolder(folder).database)) as reader:
         return RunFacts.of(folder, reader)
-    finally:
-        reader.close()
 
 
 def read_run_tiles(folder: Path) -> RunTiles:
@@ -78,12 +76,9 @@ def read_run_tiles(folder: Path) -> RunTiles:
         RunFolderError: there is no run.
         RunDamagedError: its database is damaged.
     """
-    reader = RunReader.open(RunFolder(folder).database)
-    try:
+    with closing(RunReader.open(RunFolder(folder).database)) as reader:
         facts = RunFacts.of(folder, reader)
         tiles = [tile for source in reader.sources() for tile in _tiles_of(reader, source)]
-    finally:
-        reader.close()
     return RunTiles(facts, tuple(tiles))
 
 
