@@ -10,8 +10,8 @@ STREAMS comes from make_streams.py; the runs are written on a tmpfs of 200 MB. E
 - read_only: the start is refused with one line and exit code 45.
 - errors: every write and fsync of the run fails for 2 s (EIO, by failing_disk.c): nothing is lost, the run goes on.
 
-The rows of `reserve` and `errors` must be as wide as those of `plain`, a run on a good disk, with as many fruit; one more
-or less passes, since a row may begin a frame earlier or later. Exit code 1 where something is not as it says here.
+The rows of `reserve` and `errors` must be as wide as those of `plain`, a run on a good disk, with as many fruit; one
+more or less passes, since a row may begin a frame earlier or later. Exit code 1 where something is not as it says here.
 """
 
 import argparse

@@ -40,6 +40,7 @@ def build_bundle(out: Path, target: BundleTarget, contents: BundleContents, *, r
     """
     if out.exists():
         raise BundleError(f"{out} is there already", mend="choose another --out, or remove it")
+    _check(contents)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as name:
@@ -49,6 +50,15 @@ def build_bundle(out: Path, target: BundleTarget, contents: BundleContents, *, r
     except OSError as error:
         raise storage_error(out, error) from error
     return info
+
+
+def _check(contents: BundleContents) -> None:
+    """Before anything is downloaded: what is to come along is there."""
+    for model in contents.models:
+        if not model.is_file():
+            raise BundleError(f"{model} is no file", mend="name an ONNX graph with --model")
+    if contents.site is not None and not contents.site.is_dir():
+        raise BundleError(f"{contents.site} is no folder", mend="name the folder that holds the site file")
 
 
 def _fill(folder: Path, target: BundleTarget, contents: BundleContents, report: Progress) -> dict[str, object]:
@@ -81,8 +91,6 @@ def _fill(folder: Path, target: BundleTarget, contents: BundleContents, report: 
 def _copy_models(folder: Path, models: tuple[Path, ...]) -> None:
     folder.mkdir()
     for model in models:
-        if not model.is_file():
-            raise BundleError(f"{model} is no file", mend="name an ONNX graph with --model")
         for path in _with_companions(model):
             _copy(path, folder / path.name)
 
@@ -97,8 +105,6 @@ def _with_companions(model: Path) -> Iterator[Path]:
 
 def _copy_site(folder: Path, site: Path | None) -> None:
     if site is not None:
-        if not site.is_dir():
-            raise BundleError(f"{site} is no folder", mend="name the folder that holds the site file")
         shutil.copytree(site, folder)
         return
     root = templates_root()

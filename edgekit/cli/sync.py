@@ -46,6 +46,8 @@ def sync(
     from edgekit.cli.ui import print_json, progress
 
     settings = _settings(site, mqtt, options, unfinished)
+    if all_runs and site is None and not (folder := runs or Path("runs")).is_dir():
+        raise typer.BadParameter(f"there is no folder {folder}: name the one that holds the runs with --runs")
     request = _request(places or [], all_runs, runs or _runs_of(site), settings)
     with progress(quiet=quiet or as_json) as report:
         done = _Done(request, verify, report)
@@ -87,6 +89,11 @@ class _Done:
         if settings.target is None:
             return
         target = Target(settings.target, read_options(settings.options_file))
+        if target.folder is not None:  # told even where there is nothing to send
+            with self._kept_apart(settings.target):
+                target.check_place()
+            if self.failures:
+                return
         how = SendSettings(settings.unfinished, self._verify, settings.retry)
         for run in self._request.runs:
             if self._request.every and not settings.unfinished and not _is_finished(run):
@@ -131,6 +138,8 @@ class _Done:
             typer.echo(f"{line} ({item.sent_bytes / 2**20:.1f} MiB in {item.seconds:.1f} s), {state}")
         for run in self._waiting:
             typer.echo(f"{run}: left, it is not finished")
+        if not self._request.runs:
+            typer.echo("there are no runs yet")
         for item in self._deliveries:
             typer.echo(f"{item.broker}: {item.acknowledged} counts acknowledged, {item.waiting} wait")
         for what, error, _ in self.failures:
@@ -150,13 +159,15 @@ def _settings(site: Path | None, mqtt: str | None, options: Path | None, unfinis
     """The table [sync] of the site file, and the command line over it."""
     from edgekit.settings_file import read_toml, settings_from
     from edgekit.sync import SyncSettings
-    from edgekit.sync.mqtt import settings_from_url
+    from edgekit.sync.mqtt import broker_of, settings_from_url
 
     settings = SyncSettings()
     if site is not None:
         table = read_toml(site).get("sync", {})
         settings = settings_from(table, SyncSettings, within="sync.").within(site.resolve().parent)
     broker = settings.mqtt if mqtt is None else settings_from_url(mqtt, settings.mqtt)
+    if broker is not None:
+        broker_of(broker)
     return replace(
         settings,
         mqtt=broker,

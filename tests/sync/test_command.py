@@ -44,6 +44,24 @@ def test_all_runs_but_those_that_go_on(tmp_path, place):
     ]  # fmt: skip
 
 
+def test_a_target_that_is_not_there_is_told_though_nothing_is_to_be_sent(tmp_path):
+    make_run(tmp_path / "runs" / "tonight", finished=False)
+    done = sync("--all", "--runs", tmp_path / "runs", tmp_path / "usb")
+    assert (done.exit_code, done.stderr.count("\n")) == (46, 1), done.stderr
+    assert "mount the drive" in done.stderr
+
+
+def test_a_wrong_broker_is_told_once_and_a_folder_without_runs_too(tmp_path, place, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no folder runs" in sync("--all", place).stderr
+    make_run(tmp_path / "runs" / "monday")
+    done = sync("--all", "--mqtt", "http://office")
+    assert str(done.exception).count("names no broker") == 1
+    site = tmp_path / "trolley.toml"
+    site.write_text(f'out = "later"\n[sync]\ntarget = "{place}"\n')
+    assert "there are no runs yet" in sync("--all", "--site", site).stdout
+
+
 def test_a_run_that_fails_does_not_keep_the_others(tmp_path, place):
     runs = tmp_path / "runs"
     make_run(runs / "monday")

@@ -33,9 +33,14 @@ class Store:
 
     Args:
         root: the folder; made when something is installed.
+
+    Raises:
+        SettingsError: a file has its name.
     """
 
     def __init__(self, root: Path) -> None:
+        if root.exists() and not root.is_dir():
+            raise SettingsError(f"the store {root} is a file", mend="name a folder")
         self.root = root
 
     def install(self, path: Path) -> Item:

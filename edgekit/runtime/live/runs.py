@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from edgekit.atomic import storage_error
+from edgekit.errors import SettingsError
 from edgekit.store import RunFolder, RunReader
 from edgekit.store.database import has_begun
 
@@ -37,7 +38,10 @@ def make_folder(path: Path) -> None:
 
     Raises:
         StorageError: it cannot be made.
+        SettingsError: a file has its name.
     """
+    if path.exists() and not path.is_dir():
+        raise SettingsError(f"{path} is a file, and a folder is wanted there", mend="change `out` or `control`")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

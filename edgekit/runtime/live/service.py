@@ -239,9 +239,17 @@ class Service:
             lanes = self._chosen(command.side, needed=False)
             for lane in lanes:
                 lane.gate.order(Closing("command"))
-            return Reply(True, f"the row ends on the {' and '.join(lane.label for lane in lanes)}")
+            return Reply(True, self._ending([lane.label for lane in lanes]))
         self._stop.set()
         return Reply(True, "what is in hand is finished, then edgekit ends")
+
+    def _ending(self, labels: Sequence[str]) -> str:
+        """What a row stop does, in words."""
+        open_sides = {row.side for row in self._board.snapshot().rows if row.row is not None}
+        ending = [label for label in labels if label in open_sides]
+        if not ending:
+            return f"no row is open on the {' or '.join(labels)}"
+        return f"the row ends on the {' and '.join(ending)}"
 
     def _chosen(self, side: str | None, *, needed: bool) -> list[Lane]:
         sides = {camera.name: camera.side for camera in self._cameras}

@@ -329,3 +329,9 @@ def test_a_run_and_a_site_file_may_name_the_active_model(store, tmp_path):
     text = 'out = "runs"\nmodel = "active"\n[[cameras]]\nname = "left"\nside = "left"\nfile = "usb.toml"\n'
     (tmp_path / "trolley.toml").write_text(text)
     assert named_model(read_site(tmp_path / "trolley.toml").model) == store.file(store.active("model"))
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "store").write_text("no folder")
+    with pytest.raises(SettingsError, match="is a file"):
+        Store(tmp_path / "store")

@@ -6,7 +6,7 @@ import pytest
 from ride import PacedCamera, Ride, ride_two_rows, scene, site, still, stored, window_frames
 from run_scene import MagentaSegmenter
 
-from edgekit.runtime.control import RowStart
+from edgekit.runtime.control import RowStart, RowStop
 from edgekit.runtime.live.site import RowSettings
 
 
@@ -93,6 +93,13 @@ def test_a_row_whose_camera_gave_nothing_is_told_and_fails_alone(tmp_path):
     assert found["1 left"].fruit == 60
     assert found["1 right"].state == "failed"
     assert "no frame" in found["1 right"].remarks[0]
+
+
+def test_a_stop_says_which_rows_end(tmp_path):
+    with Ride(site(tmp_path / "runs"), {"left": PacedCamera(), "right": PacedCamera()}) as ride:
+        assert ride.ask(RowStop(None)).message == "no row is open on the left or right"
+        ride.start("1", "left")
+        assert ride.ask(RowStop(None)).message == "the row ends on the left"
 
 
 def test_a_side_that_is_not_there_is_refused(tmp_path):
