@@ -2,6 +2,7 @@
 
 import numpy as np
 import psutil
+import pytest
 
 from edgekit.runtime.sources.frame_pool import FramePool
 
@@ -42,6 +43,15 @@ def test_more_than_are_kept_and_another_size() -> None:
     small[:] = 9
     assert pool.take(2, 3).shape == (2, 3)
     assert (small == 9).all()
+
+
+def test_large_frames_are_kept_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgekit.runtime.sources.frame_pool.MOST_BYTES", 100)
+    pool = FramePool(10)
+    held = [pool.take(4, 10) for _ in range(5)]
+    places = [address(frame) for frame in held]
+    held.clear()
+    assert {address(frame) for frame in (pool.take(4, 10), pool.take(4, 10))} <= set(places[:2])
 
 
 def test_a_copy_is_the_same_picture() -> None:

@@ -17,13 +17,16 @@ import numpy.typing as npt
 from edgekit.contracts import Image
 
 Bytes = npt.NDArray[np.uint8]
+MOST_BYTES = 256_000_000
+"""Kept for one camera at most: 40 frames of 1920 x 1080, but 10 of 3840 x 2160, for a small device has other uses."""
 
 
 class FramePool:
     """Gives memory for frames; that of a frame is used again once nobody holds it, or any view of it, any more.
 
     Args:
-        frames: so many are kept. The memory of all is taken with the first one; further ones are made when wanted.
+        frames: so many are kept, within MOST_BYTES. The memory of all is taken with the first one; further ones are
+            made when wanted.
     """
 
     def __init__(self, frames: int) -> None:
@@ -51,7 +54,8 @@ class FramePool:
     def _begin(self, size: int) -> None:
         """Frames of a new size; memory that is still lent goes when it comes back."""
         self._bytes = size
-        self._free = deque(np.full(size, 0, np.uint8) for _ in range(self._frames))  # written to, so really there
+        kept = min(self._frames, MOST_BYTES // max(size, 1))
+        self._free = deque(np.full(size, 0, np.uint8) for _ in range(kept))  # written to, so really there
 
     def _lent(self, memory: Bytes) -> Bytes:
         """The memory as an array; every view of it holds the loan, and the end of the loan brings the memory back."""
