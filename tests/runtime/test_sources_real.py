@@ -16,6 +16,7 @@ import pytest
 from live_watch import Watch, free_port, settle, wait
 
 from edgekit.runtime.sources import CameraDescription, LiveSettings, open_camera, open_source
+from edgekit.runtime.sources.frame_pool import FramePool
 
 SIZE_WH = (320, 240)
 NOTICED_S = 3.0
@@ -216,11 +217,12 @@ def test_usb_cameras_with_a_stand_in_for_the_device(monkeypatch: pytest.MonkeyPa
     """The feeder opens the device through FFmpeg's devices with size and rate; here FFmpeg's own test picture."""
     from edgekit.runtime.sources import camera as module
 
-    command, framing = module._command(CameraDescription("v4l2", "/dev/video7", size_wh=SIZE_WH, rate_hz=20))
+    device = CameraDescription("v4l2", "/dev/video7", size_wh=SIZE_WH, rate_hz=20)
+    command, framing = module._command(device, FramePool(8))
     assert command[3:] == ["/dev/video7", "v4l2", "video_size=320x240", "framerate=20"]
     stand_in = [*command[:3], "testsrc2=size=320x240:rate=20", "lavfi"]
-    monkeypatch.setattr(module, "_command", lambda _: (stand_in, framing))
-    with Watch(open_camera(CameraDescription("v4l2", "/dev/video7", size_wh=SIZE_WH, rate_hz=20))) as watch:
+    monkeypatch.setattr(module, "_command", lambda *_: (stand_in, framing))
+    with Watch(open_camera(device)) as watch:
         watch.frames(10, within_s=PATIENCE_S)
     assert watch.last is not None
     assert watch.last.image.shape == (240, 320, 3)
