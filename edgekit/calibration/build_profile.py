@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
-from datetime import date
-from typing import Any
 
 import numpy as np
 
@@ -20,25 +17,9 @@ from edgekit.calibration.profile import (
     ProfileLabels,
     ProfileRelation,
     ProfileUncertainty,
+    SeasonFacts,
 )
-from edgekit.calibration.results import ThresholdFit
-
-
-@dataclass(frozen=True)
-class SeasonFacts:
-    """What only the person and the run know of a season."""
-
-    season: str
-    crop: str
-    place: str
-    from_date: date
-    to_date: date
-    model_id: str
-    model: str
-    precision: str
-    labels_source: str = ""
-    labels_skipped: int = 0
-    notes: str = ""
+from edgekit.calibration.results import ThresholdFit, Uncertainty
 
 
 def build_profile(
@@ -48,34 +29,62 @@ def build_profile(
     *,
     level: float,
     bands: tuple[ProfileBand, ...] = (),
+    labels: ProfileLabels | None = None,
 ) -> Profile:
     """The profile of a fit.
+
+    Args:
+        fit: the threshold.
+        pairs: what it was fitted on.
+        facts: whose it is.
+        level: confidence level of the intervals.
+        bands: thresholds by height.
+        labels: where the pairs come from; None where only they are known.
 
     Raises:
         SettingsError: a season's name that cannot be a file's, or dates in the wrong order.
     """
-    interval = tuple(fit.r_interval or ())
-    error = {name: tuple(getattr(fit.uncertainty, name)) for name in ("fieller", "unit_fieller", "bootstrap")}
-    known = {
-        "uncertainty": ProfileUncertainty(
-            **_shared(ProfileUncertainty, fit.uncertainty) | error, level=level, interval=tuple(fit.uncertainty.acted)
-        ),
-        "relation": ProfileRelation(**_shared(ProfileRelation, fit) | {"r_interval": interval}),
-    }
     return Profile(
-        **_shared(Profile, fit) | _shared(Profile, facts) | known,
+        **vars(facts),
         format=PROFILE_FORMAT,
-        labels=ProfileLabels(digest_of(pairs), facts.labels_source, facts.labels_skipped),
+        iou_target=fit.iou_target,
+        threshold=fit.threshold,
+        rule=fit.rule,
+        uncertainty=_uncertainty(fit.uncertainty, level),
+        relation=_relation(fit),
+        labels=labels or ProfileLabels(digest_of(pairs)),
         end=ProfileEnd(complete=True),
         confidences=reference_of(pairs),
         bands=bands,
+        warnings=fit.warnings,
         edgekit=__version__,
     )
 
 
-def _shared(kind: type, source: object) -> dict[str, Any]:
-    """What `source` knows under the names of the fields of `kind`."""
-    return {item.name: getattr(source, item.name) for item in fields(kind) if hasattr(source, item.name)}
+def _uncertainty(error: Uncertainty, level: float) -> ProfileUncertainty:
+    return ProfileUncertainty(
+        level=level,
+        sigma=error.sigma,
+        sigma_units=error.sigma_units,
+        interval=tuple(error.acted),
+        fieller=tuple(error.fieller),
+        unit_fieller=tuple(error.unit_fieller),
+        bootstrap=tuple(error.bootstrap),
+    )
+
+
+def _relation(fit: ThresholdFit) -> ProfileRelation:
+    return ProfileRelation(
+        b0=fit.b0,
+        b1=fit.b1,
+        n=fit.n,
+        tiles=fit.tiles,
+        units=fit.units,
+        r=fit.r,
+        r_squared=fit.r_squared,
+        r_interval=tuple(fit.r_interval or ()),
+        p_value=fit.p_value,
+    )
 
 
 def digest_of(pairs: Pairs) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from edgekit.calibration.drift import ConfidenceReference
@@ -105,10 +105,9 @@ class ProfileEnd:
 
 
 @dataclass(frozen=True)
-class Profile:
-    """One season of one crop in one place with one model."""
+class SeasonFacts:
+    """One season of one crop in one place with one model: what the person and the run say of it."""
 
-    format: int
     season: str
     """Name, also that of the file: letters, digits, dot, hyphen and underscore."""
     crop: str
@@ -120,6 +119,14 @@ class Profile:
     """Digest of everything that moves a score."""
     model: str
     precision: str
+    notes: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Profile(SeasonFacts):
+    """A season with its threshold, as its file has it."""
+
+    format: int
     iou_target: float
     threshold: float
     rule: str
@@ -132,7 +139,6 @@ class Profile:
     """For the drift test; None where there were too few tiles."""
     bands: tuple[ProfileBand, ...] = ()
     """Thresholds by height; empty where one threshold serves all heights."""
-    notes: str = ""
     warnings: tuple[str, ...] = ()
     edgekit: str = ""
     """Version that wrote it."""

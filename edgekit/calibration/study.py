@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from edgekit.calibration.bands import BandsResult, fit_bands, require_edges
-from edgekit.calibration.build_profile import SeasonFacts, build_profile
+from edgekit.calibration.build_profile import build_profile, digest_of
 from edgekit.calibration.count_effect import CountEffect, count_effect
 from edgekit.calibration.f1 import BestF1, best_f1
 from edgekit.calibration.fit import fit_thresholds, require_iou_target
 from edgekit.calibration.inputs import FitInputs
 from edgekit.calibration.planning import LabelPlan, plan_labels, require_sigma
-from edgekit.calibration.profile import Profile, ProfileBand
+from edgekit.calibration.profile import Profile, ProfileBand, ProfileLabels, SeasonFacts
 from edgekit.calibration.refusal import CalibrationRefused
 from edgekit.calibration.results import ThresholdFit
 from edgekit.calibration.risk import RiskControl, control_risk, require_promise
@@ -111,7 +111,9 @@ class Study:
             ProfileBand(band.top, band.bottom, band.threshold, band.sigma or fit.uncertainty.sigma_units, band.n)
             for band in self.bands.bands
         )  # fmt: skip
-        return build_profile(fit, self.inputs.pairs, facts, level=self.settings.level, bands=bands)
+        pairs, inputs = self.inputs.pairs, self.inputs
+        labels = ProfileLabels(digest_of(pairs), inputs.origin, len(inputs.skipped))
+        return build_profile(fit, pairs, facts, level=self.settings.level, bands=bands, labels=labels)
 
     def as_json(self) -> dict[str, Any]:
         """Every figure as plain JSON values."""

@@ -10,7 +10,6 @@ import typer
 
 if TYPE_CHECKING:
     from edgekit.calibration import Profile
-    from edgekit.calibration.build_profile import SeasonFacts
     from edgekit.calibration.inputs import FitInputs, ModelFacts
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Set the season's confidence threshold from labels.")
@@ -90,7 +89,7 @@ def fit(
     """
     from edgekit.calibration import FitSettings
     from edgekit.calibration.inputs import InputRequest, load_inputs
-    from edgekit.calibration.profile import require_season
+    from edgekit.calibration.profile import SeasonFacts, require_season
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import print_study, write_study_report
     from edgekit.cli.ui import prepare_outputs, write_or_print_json
@@ -104,7 +103,8 @@ def fit(
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map), unit_pattern))
     facts = None
     if season is not None:  # before the fit: what a profile lacks is told at once
-        facts = _season_facts((season, crop, place, notes), days, inputs, _model_facts(inputs, model))
+        of = _model_facts(inputs, model)
+        facts = SeasonFacts(season, crop, place, *days, of.model_id, of.model, of.precision, notes=notes)
     study = Study.of(inputs, request, FitSettings(seed=seed, leave_out_suspects=leave_out))
     if json_file is not None:
         write_or_print_json(study.as_json(), json_file)
@@ -261,21 +261,6 @@ def _season_days(first: datetime | None, last: datetime | None) -> tuple[date, d
 
     begin = first.date() if first else date.today()
     return begin, last.date() if last else begin + min(timedelta(days=90), date.max - begin)
-
-
-def _season_facts(
-    texts: tuple[str, str, str, str],
-    days: tuple[date, date],
-    inputs: FitInputs,
-    model: ModelFacts,
-) -> SeasonFacts:
-    from edgekit.calibration.build_profile import SeasonFacts
-
-    season, crop, place, notes = texts
-    return SeasonFacts(
-        season, crop, place, *days, model.model_id, model.model, model.precision, inputs.origin,
-        len(inputs.skipped), notes,
-    )  # fmt: skip
 
 
 def _write_season(profile: Profile, folder: Path, *, quiet: bool) -> None:

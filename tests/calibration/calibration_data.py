@@ -6,10 +6,10 @@ from datetime import date
 
 import numpy as np
 
-from edgekit.calibration.build_profile import SeasonFacts, build_profile
+from edgekit.calibration.build_profile import build_profile
 from edgekit.calibration.fit import fit_threshold
 from edgekit.calibration.pairs import Pairs
-from edgekit.calibration.profile import Profile
+from edgekit.calibration.profile import Profile, SeasonFacts
 
 
 def draw_session(seed: int, *, tiles: int = 30, slope: float = 0.8, noise: float = 0.12, spread: float = 0.08) -> Pairs:
