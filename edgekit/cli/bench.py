@@ -20,6 +20,8 @@ app = typer.Typer(
 
 PAGES, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
 """Endings of a report."""
+LEAST_WIDTH = 24
+"""Letters of a table's first column before it is folded."""
 SHOWN_ODD = 5
 """Odd annotations that are named on the terminal."""
 
@@ -153,7 +155,8 @@ def compare(
         return
     for mismatch in result.mismatches:
         typer.echo(f"not alike: {mismatch}")
-    rows = [["figure", f"A: {result.a}", f"B: {result.b}", "difference", "95 % interval", "B is"]]
+    typer.echo(f"A: {result.a} of {a}\nB: {result.b} of {b}")
+    rows = [["figure", "A", "B", "difference", "95 % interval", "B is"]]
     for item in result.differences:
         interval = f"{item.interval[0]:+.4g} to {item.interval[1]:+.4g}" if item.interval else "-"
         rows.append(
@@ -304,7 +307,10 @@ def _print_table(rows: list[list[str]]) -> None:
     from rich.table import Table
 
     head, *body = rows
-    drawn = Table(*head, box=box.SIMPLE_HEAD)
+    drawn = Table(box=box.SIMPLE_HEAD)
+    widest = max(len(row[0]) for row in rows)
+    for place, name in enumerate(head):  # folded, not cut: long names are told apart by their ends
+        drawn.add_column(name, overflow="fold", min_width=min(widest, LEAST_WIDTH) if place == 0 else None)
     for row in body:
         drawn.add_row(*row)
     Console().print(drawn)

@@ -181,8 +181,7 @@ def compare(
     from edgekit.cli.ui import warn, write_or_print_json
 
     seasons = load_profile(last, profiles), load_profile(this, profiles)
-    for season in seasons:
-        warn(season.doubts())
+    warn(dict.fromkeys(doubt for season in seasons for doubt in season.doubts()))
     found = compare_seasons(*seasons)
     if json_file is not None:
         write_or_print_json(as_json(found), json_file)

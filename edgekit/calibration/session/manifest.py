@@ -105,7 +105,11 @@ def read_session(folder: Path) -> Session:
             prelabels=dict(values["prelabels"]),
         )
     except DAMAGE as error:
-        raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
+        raise LabelsError(f"{path} cannot be read: {_reason(error)}", mend="sample the run again") from error
+
+
+def _reason(error: Exception) -> str:
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _tile(item: dict[str, Any], predictions: dict[str, list[dict[str, Any]]]) -> SessionTile:
@@ -126,7 +130,7 @@ def _read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
         for annotation in data["annotations"]:
             found[names[annotation["image_id"]]].append(annotation)
     except DAMAGE as error:
-        raise LabelsError(f"{path} cannot be read: {error}", mend="sample the run again") from error
+        raise LabelsError(f"{path} cannot be read: {_reason(error)}", mend="sample the run again") from error
     return found
 
 
