@@ -3,7 +3,8 @@
     python bench/export/yolo_speed.py WEIGHTS.pt IMAGES_DIR [--graph MORE.onnx] [--rounds 15] [--threads 2]
 
 All run in one process, in turns, on the same tiles; what is compared are the ratios of the medians. Ultralytics' export
-is run by Ultralytics' `predict` under ONNX Runtime, because its graph leaves NMS and masks to be done afterwards.
+is run by Ultralytics' `predict` under ONNX Runtime, because its graph leaves NMS and masks to be done afterwards. It
+takes the threads that it finds: for one thread put `taskset -c 0` in front.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from torchvision.models.resnet import Bottleneck  # noqa: E402
 from torchvision.ops import FrozenBatchNorm2d, MultiScaleRoIAlign, box_iou, nms  # noqa: E402
 
 from edgekit.export.graphs.atlas import Layout, pack, places  # noqa: E402
-from edgekit.export.graphs.boxes import decode, pairwise_iou  # noqa: E402
+from edgekit.export.graphs.boxes import decode, pairwise_iou, probability  # noqa: E402
 from edgekit.export.graphs.fold import fold_batch_norms  # noqa: E402
 from edgekit.export.graphs.roi_align import AtlasRoiAlign  # noqa: E402
 from edgekit.export.graphs.suppress import Suppressor, keep_fixed_point  # noqa: E402
@@ -139,3 +139,30 @@ def test_folding_changes_nothing_but_the_rounding() -> None:
     fold_batch_norms(block)
     assert not [module for module in block.modules() if isinstance(module, FrozenBatchNorm2d)]
     assert torch.allclose(block(picture), before, atol=1e-5)
+
+
+def test_a_probability_never_falls_where_the_logit_rises_under_onnx_runtime(tmp_path) -> None:
+    """ONNX Runtime's own Sigmoid does, so that neighbours of almost equal score would change places."""
+    import onnxruntime
+
+    class Scores(torch.nn.Module):
+        def forward(self, logits: torch.Tensor) -> torch.Tensor:
+            return probability(logits)
+
+    logits = torch.linspace(-20.0, 20.0, 100_001)
+    path = tmp_path / "p.onnx"
+    torch.onnx.export(Scores(), (logits,), path, dynamo=False, opset_version=17, input_names=["logits"])
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"logits": logits.numpy()})
+    assert (np.diff(found) >= 0).all()
+    assert np.array_equal(found[logits > 8], logits.sigmoid()[logits > 8].numpy())
+    assert np.abs(found - logits.sigmoid().numpy()).max() < 2e-7
+
+
+def test_rois_are_read_band_by_band_and_image_by_image() -> None:
+    layout = Layout.of([32, 16, 8, 4])
+    pool = AtlasRoiAlign(7, layout, "cpu")
+    corners = torch.tensor([[100.0, 100.0], [0.0, 100.0], [100.0, 0.0], [0.0, 0.0]])
+    rois = torch.cat([corners, corners + 28.0], dim=1)
+    assert pool.reading_order(rois, torch.zeros(4, dtype=torch.int64)).tolist() == [3, 2, 1, 0]
+    assert pool.reading_order(rois, torch.tensor([0, 0, 0, 1])).tolist() == [2, 1, 0, 3]
