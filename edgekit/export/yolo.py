@@ -12,6 +12,7 @@ from edgekit.contracts import CONTRACT_VERSION, ModelInfo
 from edgekit.errors import CheckpointError, SettingsError
 from edgekit.export.builder import CONTRACT_OUTPUTS, BuiltGraph, Weights
 from edgekit.export.checkpoint import ULTRALYTICS_CLASSES, load_checkpoint
+from edgekit.export.graphs.prototypes import frame_of
 from edgekit.export.graphs.yolo import YoloGraph, YoloSettings
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.versions import exporter_versions
@@ -119,10 +120,10 @@ def _prototype_size(graph: YoloGraph, recipe: Recipe) -> int:
     """Side of the prototypes as the graph makes them: models differ, so it is never derived from the tile's size."""
     tile = torch.zeros((1, recipe.tile_size_px, recipe.tile_size_px, 3), dtype=torch.uint8)
     with torch.no_grad():
-        height, width = graph.head(graph.features(graph.prepare(tile)))[-1].shape[2:]
+        height, width = frame_of(graph.head(graph.features(graph.prepare(tile)))[-1])
     if height != width:
         raise CheckpointError(f"prototypes are {height} x {width}, the contract wants a square")
-    return int(height)
+    return height
 
 
 def _digest(recipe: Recipe, weights: Weights) -> str:

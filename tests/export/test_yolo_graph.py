@@ -210,12 +210,14 @@ class TestFoldedPrototypes:
 
     @pytest.mark.parametrize("bias", [True, False])
     def test_every_pixel_is_ultralytics_borders_included(self, bias: bool) -> None:
-        from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold
+        from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold, frame_of, interleave
 
         proto = self.proto(bias=bias)
         maps = torch.randn(2, 24, 5, 7)
         assert can_fold(proto)
-        assert torch.allclose(FoldedPrototypes(proto).eval()(maps), proto(maps), atol=1e-5)
+        planes, wanted = FoldedPrototypes(proto).eval()(maps), proto(maps)
+        assert torch.allclose(interleave(planes.flatten(0, 1)).reshape(wanted.shape), wanted, atol=1e-5)
+        assert frame_of(planes) == frame_of(wanted) == (10, 14)
 
     def test_other_modules_are_left_as_they_are(self) -> None:
         from edgekit.export.graphs.prototypes import can_fold

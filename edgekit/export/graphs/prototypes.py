@@ -49,21 +49,33 @@ class FoldedPrototypes(nn.Module):
         first, _, third = _layers(proto)
         with torch.no_grad():
             self.cv1 = _with_ones(first.conv)
-            self.cv2 = nn.ModuleList(_phase(proto, row, column) for row, column in PHASES)
+            self.cv2 = _phases(proto)
             self.cv3 = _grouped(third.conv, len(PHASES))
         self.act = nn.SiLU()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """B x C x h x w to prototypes, B x P x 2 h x 2 w."""
-        batch, _, height, width = (int(length) for length in x.shape)
-        x = self.act(self.cv1(x))
-        phases = [
-            conv(nn.functional.pad(x, (1 - column, column, 1 - row, row)))
-            for (row, column), conv in zip(PHASES, self.cv2, strict=True)
+        """B x C x h x w to prototypes by phase, B x P x 4 x h x w; `interleave` brings masks made of them in order."""
+        height, width = (int(length) for length in x.shape[-2:])
+        drawn = self.act(self.cv3(self.act(self.cv2(self.act(self.cv1(x))))))
+        planes = [
+            group[:, :, row : row + height, column : column + width]
+            for (row, column), group in zip(PHASES, drawn.chunk(len(PHASES), dim=1), strict=True)
         ]
-        drawn = self.act(self.cv3(self.act(torch.cat(phases, dim=1))))
-        planes = drawn.reshape(batch, len(PHASES), -1, height, width).transpose(1, 2)
-        return nn.functional.pixel_shuffle(planes.reshape(batch, -1, height, width), 2)
+        return torch.stack(planes, dim=2)
+
+
+def interleave(planes: torch.Tensor) -> torch.Tensor:
+    """Pixels by phase, N x 4 x h x w, to pixels in order, N x 1 x 2 h x 2 w.
+
+    Of few masks in eight bits that is cheaper than of all prototypes.
+    """
+    return nn.functional.pixel_shuffle(planes, 2)
+
+
+def frame_of(prototypes: torch.Tensor) -> tuple[int, int]:
+    """Height and width of prototypes, in order (B x P x h x w) or by phase."""
+    height, width = (int(length) for length in prototypes.shape[-2:])
+    return (2 * height, 2 * width) if prototypes.dim() == 5 else (height, width)
 
 
 def _layers(proto: Any) -> tuple[Any, Any, Any]:
@@ -84,30 +96,27 @@ def _with_ones(conv: Any) -> nn.Conv2d:
     return wider
 
 
-def _phase(proto: Any, row: int, column: int) -> nn.Conv2d:
-    """Upsampling and convolution for the pixels at (row, column) of their cells, as one 2 x 2 convolution over cells.
+def _phases(proto: Any) -> nn.Conv2d:
+    """Upsampling and convolution as one 2 x 2 convolution over cells, with the outputs of the four phases in turn.
 
-    The pixel at offset u - 1 from row r of cell i lies in cell i + (r + u - 1) // 2, there at row (r + u - 1) % 2; the
-    kernel's first cell is i - 1 for r = 0 and i for r = 1.
+    Padded by one cell, its output i sees the cells i - 1 and i. The pixel at offset u - 1 from row r of cell i lies in
+    cell i + (r + u - 1) // 2, there at row (r + u - 1) % 2. So r = 0 finds its cells at output i, r = 1 at i + 1.
     """
     up, conv = proto.upsample, proto.cv2.conv
-    phase = nn.Conv2d(up.in_channels + BORDER_CHANNELS, conv.out_channels, 2)
-    assert phase.bias is not None
-    phase.weight.zero_()
-    phase.bias.copy_(conv.bias)
-    bias = torch.zeros(BORDER_CHANNELS, up.out_channels) if up.bias is None else _first_row(up.bias)
-    for u in range(3):
-        for v in range(3):
-            down, right = row + u - 1, column + v - 1
-            cell = phase.weight[:, :, down // 2 + 1 - row, right // 2 + 1 - column]
-            enlarged = torch.cat([up.weight[:, :, down % 2, right % 2], bias])
-            cell += conv.weight[:, :, u, v] @ enlarged.T
-    return phase
-
-
-def _first_row(bias: torch.Tensor) -> torch.Tensor:
-    """The channel of ones brings the bias, the empty ones bring nothing."""
-    return torch.cat([bias[None], torch.zeros(BORDER_CHANNELS - 1, len(bias))])
+    phases = nn.Conv2d(up.in_channels + BORDER_CHANNELS, len(PHASES) * conv.out_channels, 2, padding=1)
+    assert phases.bias is not None
+    phases.weight.zero_()
+    phases.bias.copy_(conv.bias.repeat(len(PHASES)))
+    bias = torch.zeros(BORDER_CHANNELS, up.out_channels)
+    if up.bias is not None:
+        bias[0] = up.bias
+    for (row, column), kernel in zip(PHASES, phases.weight.chunk(len(PHASES)), strict=True):
+        for u in range(3):
+            for v in range(3):
+                down, right = row + u - 1, column + v - 1
+                enlarged = torch.cat([up.weight[:, :, down % 2, right % 2], bias])
+                kernel[:, :, down // 2 + 1 - row, right // 2 + 1 - column] += conv.weight[:, :, u, v] @ enlarged.T
+    return phases
 
 
 def _grouped(conv: Any, groups: int) -> nn.Conv2d:

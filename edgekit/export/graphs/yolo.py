@@ -13,7 +13,7 @@ from torch import nn
 
 from edgekit.contracts import ResultFlag
 from edgekit.export.graphs.boxes import probability
-from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold
+from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold, frame_of, interleave
 from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Recipe, Target
 
@@ -35,7 +35,7 @@ class RawHead(NamedTuple):
     coefficients: torch.Tensor
     """B x P x A."""
     prototypes: torch.Tensor
-    """B x P x m x m."""
+    """B x P x m x m, or B x P x 4 x m/2 x m/2 where the pixels come by phase."""
 
 
 class Candidates(NamedTuple):
@@ -142,7 +142,11 @@ class YoloGraph(nn.Module):
     def prepare(self, tiles: torch.Tensor) -> torch.Tensor:
         """Pixels to 0..1, channels first, in the size that the network wants."""
         size = self.settings.inner_size_px
-        image = tiles.to(torch.float32).permute(0, 3, 1, 2) * (1.0 / 255.0)  # TensorRT takes uint8 in casts alone
+        if self.settings.target == "cpu":
+            image = tiles.permute(0, 3, 1, 2).to(torch.float32)  # bytes are cheaper to move
+        else:
+            image = tiles.to(torch.float32).permute(0, 3, 1, 2)  # TensorRT takes uint8 in casts alone
+        image = image * (1.0 / 255.0)
         if size == self.settings.tile_size_px:
             return image
         return nn.functional.interpolate(image, size=(size, size), mode="bilinear", align_corners=False)
@@ -216,11 +220,14 @@ class YoloGraph(nn.Module):
 
     def masks(self, coefficients: torch.Tensor, prototypes: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         """Probability x 255 over the whole tile, at the prototypes' resolution: uint8, B x K x m x m."""
-        batch, parts, height, width = prototypes.shape
+        batch, parts = prototypes.shape[:2]
+        height, width = frame_of(prototypes)
         flat = prototypes.reshape(batch, parts, height * width)
         if self.settings.target == "cpu":
             rows: Any = count.max().to(torch.int64)  # traced, so that the graph draws the rows in use and no others
             drawn = compose(coefficients[:, :rows], flat, count).to(torch.uint8)
+            if isinstance(self.head.proto, FoldedPrototypes):
+                drawn = interleave(drawn.reshape(-1, *prototypes.shape[2:])).reshape(batch, -1, height * width)
             drawn = nn.functional.pad(drawn, (0, 0, 0, self.rows - rows))
             return drawn.reshape(batch, self.rows, height, width)
         drawn = compose(coefficients, flat, count).reshape(batch, self.rows, height, width)
