@@ -46,6 +46,10 @@ class Place(Protocol):
         """Uploads that were begun and never ended, where the target keeps such."""
         ...
 
+    def close(self) -> None:
+        """End what was started for it."""
+        ...
+
 
 class Folder:
     """A folder of this machine."""
@@ -65,6 +69,9 @@ class Folder:
 
     def leftovers(self) -> int:
         return 0
+
+    def close(self) -> None:
+        """Nothing runs."""
 
 
 class Bucket:
@@ -173,7 +180,7 @@ def try_place(run: Path, place: Place, *, kills: int, chance: random.Random) -> 
     start_s = time.monotonic()
     moments: dict[str, int] = {}
     while moments.get("while sending", 0) < kills:
-        told = kill_once(run, place, chance.uniform(0, 0.15))
+        told = kill_once(run, place, chance.uniform(0, 0.1))
         moments[told] = moments.get(told, 0) + 1
         if told in ("finished before", "after the end"):
             break
@@ -198,25 +205,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--segments", type=int, default=400)
+    parser.add_argument("--segments", type=int, default=600)
     parser.add_argument("--segment-bytes", type=int, default=600_000)
     parser.add_argument("--port", type=int, default=5555, help="of the S3 server that is started")
+    parser.add_argument("--only", choices=("folder", "s3"), help="of the targets")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     chance, results = random.Random(arguments.seed), {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         size = {"segments": arguments.segments, "segment_bytes": arguments.segment_bytes}
-        results["folder"] = try_place(
-            make_run(folder / "a" / "night", **size), Folder(folder / "usb"), kills=arguments.kills, chance=chance
-        )
-        bucket = Bucket(folder, arguments.port)
-        try:
-            results["s3"] = try_place(
-                make_run(folder / "b" / "night", **size), bucket, kills=arguments.kills, chance=chance
-            )
-        finally:
-            bucket.close()
+        for kind in (arguments.only,) if arguments.only else ("folder", "s3"):
+            place = Folder(folder / "usb") if kind == "folder" else Bucket(folder, arguments.port)
+            try:
+                run = make_run(folder / kind / "night", **size)
+                results[kind] = try_place(run, place, kills=arguments.kills, chance=chance)
+            finally:
+                place.close()
     print(json.dumps(results, indent=1))
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

@@ -33,6 +33,7 @@ def list_(
     from edgekit.cli.ui import print_json
     from edgekit.runtime.retention.listing import runs_below
 
+    _check_folder(folder)
     runs = runs_below(folder)
     if as_json:
         print_json([_plain(run) for run in runs])
@@ -81,12 +82,19 @@ def prune(
         raise typer.Exit(1)
 
 
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise typer.BadParameter(f"there is no folder {folder}")
+
+
 def _of_site(site: Path | None, folder: Path | None) -> tuple[Path, RetentionSettings]:
     from edgekit.runtime.live.site import read_site
     from edgekit.runtime.retention.settings import RetentionSettings
 
     if site is None:
-        return folder or Path("runs"), RetentionSettings()
+        folder = folder or Path("runs")
+        _check_folder(folder)
+        return folder, RetentionSettings()
     if folder is not None:
         raise typer.BadParameter("the site file names the folder of the runs")
     settings = read_site(site)

@@ -14,7 +14,7 @@ from edgekit.errors import MissingDependencyError, SettingsError, SyncError
 from edgekit.sync.files import CHUNK_BYTES, FileEntry, chunks_of
 from edgekit.sync.patience import DigestMismatchError
 
-OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
+OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"})
 """There a file appears whole or not at all, and a rename would be a copy."""
 _SFTP = frozenset({"sftp", "ssh"})
 _EXTRA = 'install it with: pip install "edgekit[sync]"'
@@ -33,7 +33,7 @@ class Target:
         options: what the file system's class takes beside the URL: keys, endpoints.
 
     Raises:
-        SettingsError: no such kind of URL.
+        SettingsError: no such kind of URL, or one without a host.
         MissingDependencyError: its package is not installed.
     """
 
@@ -199,13 +199,19 @@ def without_password(url: str) -> str:
 def _check_protocol(protocol: str, url: str) -> None:
     from fsspec.registry import get_filesystem_class
 
+    mend = "name a folder, sftp://host/folder or s3://bucket/folder"
     try:
         get_filesystem_class(protocol)
     except ValueError as error:
-        mend = "name a folder, sftp://host/folder or s3://bucket/folder"
         raise SettingsError(f"{without_password(url)}: no such kind of target", mend=mend) from error
     except ImportError as error:
         raise MissingDependencyError(f"{protocol}:// needs a package: {error}", mend=_EXTRA) from error
+    if protocol == "memory":
+        raise SettingsError(f"{url} keeps nothing", mend=mend)
+    if protocol not in ("file", "local") and not urlsplit(url).netloc:
+        raise SettingsError(f"{url} names no host or bucket", mend=mend)
+    if not url:
+        raise SettingsError("the target is empty", mend=mend)
 
 
 def _pieces(handle: Any) -> Iterator[bytes]:

@@ -175,6 +175,12 @@ def test_a_drive_that_is_not_mounted_is_told(run, tmp_path):
     assert not (tmp_path / "media").exists()
 
 
+@pytest.mark.parametrize("url", ["", "s3://", "s3:///trolley1", "sftp://", "ftp://", "memory://"])
+def test_a_target_that_names_no_place_is_refused(url):
+    with pytest.raises(SettingsError, match="no host or bucket|empty|keeps nothing"):
+        Target(url)
+
+
 def test_an_unknown_kind_of_target_is_told_without_its_password():
     with pytest.raises(SettingsError, match="no such kind") as told:
         Target("sfpt://user:secret@host/x")

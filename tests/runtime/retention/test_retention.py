@@ -254,6 +254,12 @@ class TestCommand:
     def test_a_limit_is_asked_for(self, tmp_path):
         assert isinstance(self.invoke("prune", tmp_path).exception, SettingsError)
 
+    def test_a_folder_that_is_not_there_is_told(self, tmp_path):
+        for words in (("list", tmp_path / "none"), ("prune", tmp_path / "none", "--keep-days", 30)):
+            done = self.invoke(*words)
+            assert done.exit_code == 2
+            assert "there is no folder" in done.stderr
+
     def test_the_site_file_has_the_limits(self, tmp_path):
         for number in range(1, 4):
             a_run(tmp_path / "runs", number, days_ago=2300, synced=number == 1)
