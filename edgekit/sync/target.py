@@ -17,6 +17,7 @@ from edgekit.sync.patience import DigestMismatchError
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"})
 """There a file appears whole or not at all, and a rename would be a copy."""
 _SFTP = frozenset({"sftp", "ssh"})
+_AT_A_HOST = OBJECT_STORES | _SFTP | {"ftp", "smb"}
 _EXTRA = 'install it with: pip install "edgekit[sync]"'
 
 Seen = Callable[[int], None]
@@ -208,7 +209,7 @@ def _check_protocol(protocol: str, url: str) -> None:
         raise MissingDependencyError(f"{protocol}:// needs a package: {error}", mend=_EXTRA) from error
     if protocol == "memory":
         raise SettingsError(f"{url} keeps nothing", mend=mend)
-    if protocol not in ("file", "local") and not urlsplit(url).netloc:
+    if protocol in _AT_A_HOST and not urlsplit(url).netloc:
         raise SettingsError(f"{url} names no host or bucket", mend=mend)
     if not url:
         raise SettingsError("the target is empty", mend=mend)

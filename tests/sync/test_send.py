@@ -177,7 +177,7 @@ def test_a_drive_that_is_not_mounted_is_told(run, tmp_path):
 
 @pytest.mark.parametrize("url", ["", "s3://", "s3:///trolley1", "sftp://", "ftp://", "memory://"])
 def test_a_target_that_names_no_place_is_refused(url):
-    with pytest.raises(SettingsError, match="no host or bucket|empty|keeps nothing"):
+    with pytest.raises(SettingsError, match=r"no host or bucket|empty|keeps nothing"):
         Target(url)
 
 
