@@ -131,7 +131,7 @@ def test_a_broker_that_restarts_in_between_gets_every_count(tmp_path, broker):
         done = deliver_kept(tmp_path / "runs", settings, report=report)
         assert (done.acknowledged, done.waiting) == (200, 0)
         assert restarted.wait(10)
-        wait_for(lambda: counts_of(heard)[1] == 200, seconds=20)
+        wait_for(lambda: counts_of(heard)[1] == 200, seconds=60)
     assert counts_of(heard)[0] == {(run.name, row): row for run in runs for row in rows}
 
 
