@@ -31,16 +31,20 @@ def check(
     """Open a camera for some seconds: rate, drops, sharpness, brightness; a picture of what it sees is kept."""
     from dataclasses import asdict
 
-    from edgekit.cli.ui import prepare_outputs, print_json
+    from edgekit.cli.ui import prepare_outputs, print_json, tell
     from edgekit.runtime.camera.check import check_camera
     from edgekit.runtime.camera.optics import optics_of
     from edgekit.runtime.sources import LiveSettings, open_camera, read_camera
+    from edgekit.runtime.sources.description import require_file
 
     description = read_camera(camera)
+    require_file(description)
     optics = optics_of(description)
     target = picture or camera.with_suffix(".png")
     prepare_outputs(target)
-    found, image = check_camera(open_camera(description, settings=LiveSettings(give_up_s=6.0)), seconds)
+    source = open_camera(description, settings=LiveSettings(give_up_s=6.0), told=tell)
+    tell(f"opening {source.name}")
+    found, image = check_camera(source, seconds)
     _write_picture(target, image)
     if optics is not None:  # so that a calibration for pictures of another shape is told here, and not on the row
         optics.read(image, (0.0, 0.0), found.size_wh)

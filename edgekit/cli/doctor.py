@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "fault": typer.colors.RED}
+_COLOURS = {
+    "ok": typer.colors.GREEN,
+    "unchecked": typer.colors.BLUE,
+    "warning": typer.colors.YELLOW,
+    "fault": typer.colors.RED,
+}
 
 
 @app.command(epilog="Example: edgekit doctor --site trolley.toml")
@@ -40,19 +45,21 @@ def doctor(
             _print(finding)
     faults = sum(finding.state == "fault" for finding in findings)
     warnings = sum(finding.state == "warning" for finding in findings)
+    open_points = sum(finding.state == "unchecked" for finding in findings)
+    unseen = f", {open_points} not checked" if open_points else ""
     if as_json:
         lines = [asdict(finding) for finding in findings]
         print_json({"ready": not faults, "faults": faults, "warnings": warnings, "findings": lines})
     else:
-        typer.echo(f"\n{faults} at fault, {warnings} warnings")
+        typer.echo(f"\n{faults} at fault, {warnings} warnings{unseen}")
     raise typer.Exit(1 if faults else 0)
 
 
 def _print(finding: Finding) -> None:
-    state = typer.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
+    state = typer.style(f"{finding.state:<10}", fg=_COLOURS[finding.state])
     typer.echo(f"{state}{finding.subject:<16}{finding.text}")
     if finding.mend:
-        typer.echo(f"{'':<24}-> {finding.mend}")
+        typer.echo(f"{'':<26}-> {finding.mend}")
 
 
 def _question(site: Path | None, models: tuple[Path, ...], out: Path) -> Question:

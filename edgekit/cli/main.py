@@ -34,7 +34,7 @@ class Commands(LazyGroup):
         "sync": ("edgekit.cli.sync", "Copy runs to a folder, SFTP or S3; send counts to a broker."),
         "runs": ("edgekit.cli.runs", "List runs; delete finished ones by days and space."),
         "models": ("edgekit.cli.models", "Install models and profiles, activate one, roll back."),
-        "doctor": ("edgekit.cli.doctor", "Is this machine ready? Each line ok, warning or fault."),
+        "doctor": ("edgekit.cli.doctor", "Is this machine ready? Each line ok, unchecked, warning or fault."),
         "bundle": ("edgekit.cli.bundle", "All that installs edgekit without a network, in one folder."),
         "init": ("edgekit.cli.init", "Write recipes and site files into a folder, to edit."),
     }

@@ -50,6 +50,11 @@ def prepare_outputs(*paths: Path | None) -> None:
             prepare_file(path)
 
 
+def tell(line: str) -> None:
+    """What goes on, a line on standard error."""
+    typer.echo(line, err=True)
+
+
 def warn(lines: Iterable[str]) -> None:
     """What a person should know, a line each, on standard error."""
     for line in lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["ok", "warning", "fault"]
+State = Literal["ok", "unchecked", "warning", "fault"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,8 @@ class Finding:
     subject: str
     """What was looked at."""
     state: State
-    """warning: edgekit works, with less; fault: something that is wanted does not work."""
+    """unchecked: told only by opening it; warning: edgekit works, with less; fault: something that is wanted does not
+    work."""
     text: str
     mend: str | None = None
     """What to do; None where nothing is to be done."""
@@ -24,6 +25,11 @@ class Finding:
 def ok(subject: str, text: str) -> Finding:
     """All is well."""
     return Finding(subject, "ok", text)
+
+
+def unchecked(subject: str, text: str, mend: str) -> Finding:
+    """It was not looked at, or only in part."""
+    return Finding(subject, "unchecked", text, mend)
 
 
 def warning(subject: str, text: str, mend: str) -> Finding:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from edgekit.doctor.finding import Finding, fault, ok, warning
+from edgekit.doctor.finding import Finding, fault, ok, unchecked, warning
 from edgekit.doctor.probes import Probes
 from edgekit.doctor.question import Question
 from edgekit.runtime.sources import CameraDescription
+from edgekit.runtime.sources.description import is_file_address
 
 _ASK_OPENCV = "import cv2; print(cv2.__file__); print(cv2.__version__); print(cv2.getBuildInformation())"
 _GSTREAMER = re.compile(r"GStreamer:\s*(\S+)(?:\s*\(([\d.]+)\))?")
@@ -20,6 +21,7 @@ ELEMENTS = {
 }
 """Kind of camera -> GStreamer element that it needs, and what brings it."""
 RTSP_PORT = 554
+OPEN_IT = "edgekit camera check CAMERA.toml opens it"
 
 
 def check_opencv(probes: Probes, question: Question) -> Iterator[Finding]:
@@ -77,7 +79,27 @@ def _reached(probes: Probes, name: str, camera: CameraDescription) -> Finding:
         return fault(subject, "nvargus-daemon does not run", "sudo systemctl restart nvargus-daemon")
     if camera.kind in ("rtsp", "stream") and "://" in camera.address:
         return _host(probes, subject, camera.address)
-    return ok(subject, f"{camera.kind}: not looked at until it is opened")
+    if is_file_address(camera):
+        if Path(camera.address).exists():
+            return ok(subject, f"{camera.address} is there")
+        return fault(subject, f"{camera.address} is not there", "a relative path starts at the camera's file")
+    missing = [name for name in _elements(camera.pipeline) if _lacks(probes, name)]
+    if missing:
+        mend = "apt-get install gstreamer1.0-plugins-good (or -bad, -ugly), or mend the pipeline"
+        return fault(subject, f"GStreamer has no element {', '.join(missing)}", mend)
+    return unchecked(subject, f"{camera.kind}: told only by opening it", OPEN_IT)
+
+
+def _elements(pipeline: str) -> list[str]:
+    """Names of the elements of a pipeline; caps (video/x-raw, ...) and pads (t.) are none."""
+    words = [part.split()[0] for part in pipeline.split("!") if part.strip()]
+    return [word for word in dict.fromkeys(words) if re.fullmatch(r"[a-z][a-z0-9_-]*", word)]
+
+
+def _lacks(probes: Probes, element: str) -> bool:
+    """True where GStreamer says that it has no such element; False where nobody can tell."""
+    answer = probes.command(["gst-inspect-1.0", "--exists", element])
+    return answer.code not in (None, 0)
 
 
 def _device(probes: Probes, subject: str, address: str) -> Finding:

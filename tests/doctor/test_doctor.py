@@ -209,6 +209,11 @@ CAMERAS = [
     (camera("rtsp", "rtsp://10.0.0.5/stream"), None, None),
     (camera("rtsp", "rtsp://10.0.0.6:8554/stream"), "fault", "power and cable"),
     (camera("csi", "0"), None, None),
+    (camera("stream", "/nowhere/straw.mp4"), "fault", "camera's file"),
+    (camera("stream", "udp:10.0.0.5:5000"), "unchecked", "camera check"),
+    (camera("stream", "/dev/video9"), "unchecked", "camera check"),
+    (camera("gstreamer", pipeline="videotestsrc ! video/x-raw,width=64 ! t. "), "unchecked", "camera check"),
+    (camera("gstreamer", pipeline="nosuchsrc ! videoconvert"), "fault", "plugins-good"),
 ]
 
 
@@ -219,6 +224,7 @@ def test_the_sites_cameras_are_looked_for(description, state, mend, tmp_path):
     machine.put("dev/video0")
     machine.put("sys/class/video4linux/video0/name", "HD USB Camera: HD USB Camera\n")
     machine.put("dev/edgekit/left")
+    machine.commands = {"gst-inspect-1.0 --exists nosuchsrc": Answer(1), **machine.commands}
     findings = look(machine, tmp_path, cameras=(description,))
     if state is None:
         assert not bad(findings)

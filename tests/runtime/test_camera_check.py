@@ -38,7 +38,7 @@ def test_a_camera_is_measured_and_its_picture_kept(tmp_path: Path) -> None:
     path = described(tmp_path, "snow", "turn_deg = 90\n")
     result = CliRunner().invoke(app, ["check", str(path), "--seconds", "2.5", "--json"])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.output)
+    told = json.loads(result.stdout)
     assert told["size_wh"] == [120, 160]
     assert told["rate_hz"] == pytest.approx(20, rel=0.15)
     assert told["frames"] > 30

@@ -11,6 +11,7 @@ import numpy as np
 from edgekit.contracts import Image
 from edgekit.errors import SourceError
 from edgekit.runtime.panorama.quality import QualityWatch
+from edgekit.runtime.sources.hints import hint_for
 from edgekit.runtime.sources.live import LiveSource
 
 _DARK, _BRIGHT = 8, 247
@@ -60,7 +61,8 @@ def check_camera(source: LiveSource, seconds: float) -> tuple[CameraCheck, Image
         watch.see(frame.image)
         last = frame
     if last is None:
-        raise SourceError(f"{source.name} gave no frame ({'; '.join(source.faults)})", mend="check cable and address")
+        known = "; ".join(source.faults)
+        raise SourceError(f"{source.name} gave no frame ({known})", mend=hint_for(known).mend)
     quality, spent_s = watch.result(), times_s[-1] - times_s[0]
     height, width = last.image.shape[:2]
     grey = cv2.cvtColor(last.image, cv2.COLOR_RGB2GRAY)

@@ -13,6 +13,7 @@ from edgekit.runtime.panorama.report import OFFSETS_NAME, PAGE_NAME, SUMMARY_NAM
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentWriter
 from edgekit.runtime.row_view import RowMosaic, RowView
 from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.sources.hints import hint_for
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _Build:
         self._keep(self._mosaic.finish())
         if not self._writer.width_px:
             known = f" ({'; '.join(source.faults)})" if source.faults else ""
-            hint = "look at its frames: are they cut or black?" if self._report.frames else "check cable and address"
+            hint = "look at its frames: are they cut or black?" if self._report.frames else hint_for(known).mend
             raise SourceError(f"no frame of {source.name} can be used{known}", mend=hint)
         index = self._writer.finish()
         built = Built(

@@ -25,7 +25,12 @@ _APART = 'exec 3>&1 1>&2; exec "$@"'
 
 
 def open_camera(
-    camera: CameraDescription, *, settings: LiveSettings | None = None, held: int = 1, waiting: int = 0
+    camera: CameraDescription,
+    *,
+    settings: LiveSettings | None = None,
+    held: int = 1,
+    waiting: int = 0,
+    told: Callable[[str], None] | None = None,
 ) -> LiveSource:
     """The source for a camera; it is started when its frames are asked for.
 
@@ -34,6 +39,7 @@ def open_camera(
         settings: patience.
         held: frames that may wait for a reader that is late; 1: the newest alone.
         waiting: frames that the reader may hold itself; memory for all of them is taken with the first one.
+        told: hears why a camera that never gave a frame is started again.
 
     Raises:
         MissingDependencyError: GStreamer's tools are not installed.
@@ -47,7 +53,7 @@ def open_camera(
 
     name = camera.pipeline if camera.kind == "gstreamer" else f"{camera.kind} {camera.address}"
     upright = turn and _pooled(turn, FramePool(waiting + _IN_HAND))
-    return LiveSource(name, start, settings=settings, turn=upright, asked=_asked(camera))
+    return LiveSource(name, start, settings=settings, turn=upright, asked=_asked(camera), told=told)
 
 
 def _pooled(turn: Callable[[Image], Image], pool: FramePool) -> Callable[[Image], Image]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from edgekit.errors import SettingsError
+from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.mosaic.settings import Travel
 from edgekit.settings_file import read_settings
 
@@ -16,6 +17,8 @@ _KINDS = ("rtsp", "v4l2", "csi", "gstreamer", "stream")
 _SIZE_WH, _RATE_HZ = (1280, 720), 30
 _LOCKABLE = ("csi", "v4l2")
 _LEAST_SIDE_PX = 16
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""How FFmpeg's addresses that are no files begin: tcp://, pipe:, concat:."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class CameraDescription:
     """rtsp: a network camera; v4l2: a USB camera; csi: a camera on a Jetson's own connector; gstreamer: any pipeline;
     stream: anything else that FFmpeg opens by address."""
     address: str = ""
-    """rtsp, stream: the address; v4l2: the device, for instance /dev/video0; csi: the number of the sensor."""
+    """rtsp, stream: the address, or the path of a file (a relative path starts at this file); v4l2: the device, for
+    instance /dev/video0; csi: the number of the sensor."""
     pipeline: str = ""
     """gstreamer: elements up to raw video, without the sink."""
     size_wh: tuple[int, int] | None = None
@@ -103,6 +107,24 @@ class CameraDescription:
         return self.kind in ("rtsp", "stream")
 
 
+def is_file_address(camera: CameraDescription) -> bool:
+    """Whether the address of a stream is the path of a file, and neither a URL nor a device."""
+    address = camera.address
+    return camera.kind == "stream" and not _PROTOCOL.match(address) and not address.startswith("/dev/")
+
+
+def require_file(camera: CameraDescription) -> None:
+    """Refuse a stream from a file that is not there, before a process is started for it.
+
+    Raises:
+        SourceError: there is no such file.
+    """
+    if is_file_address(camera) and not Path(camera.address).exists():
+        raise SourceError(
+            f"address: {camera.address} does not exist", mend="a relative path starts at the camera's file"
+        )
+
+
 def read_camera(path: Path) -> CameraDescription:
     """The description in a TOML file; its paths start at the file's folder.
 
@@ -118,6 +140,8 @@ def placed(camera: CameraDescription, file: Path) -> CameraDescription:
     Raises:
         SettingsError: a file that it names is missing.
     """
+    if is_file_address(camera):
+        camera = replace(camera, address=str(file.parent / camera.address))
     for key in ("lens", "flat_field"):
         named: Path | None = getattr(camera, key)
         if named is None:

@@ -16,7 +16,12 @@ from edgekit.contracts import Image
 from edgekit.runtime.sources.framing import Framing, FramingError, Pipe
 
 _KILL_AFTER_S = 1.0
-_STDERR_BYTES = 400
+_STDERR_BYTES = 1500
+_SAYS_LITTLE = (
+    "Failed to ", "ERROR: pipeline doesn't want", "Additional debug info", "../", "system error", "streaming stopped"
+)  # fmt: skip
+"""Beginnings of lines that GStreamer adds behind the one that tells what is wrong."""
+_STATE_CHANGE = "state change failed"
 
 
 class Newest(NamedTuple):
@@ -97,8 +102,7 @@ class Feed:
             thread.join()
         for pipe in (self._process.stdout, self._process.stderr):
             cast("IO[bytes]", pipe).close()
-        words = self._words.decode(errors="replace").strip()
-        return status, words.splitlines()[-1] if words else ""
+        return status, _telling(self._words.decode(errors="replace"))
 
     def _read(self) -> None:
         pipe = cast(Pipe, self._process.stdout)
@@ -120,3 +124,10 @@ class Feed:
         with contextlib.suppress(OSError, ValueError):
             while said := cast("IO[bytes]", self._process.stderr).read(_STDERR_BYTES):
                 self._words = (self._words + said)[-_STDERR_BYTES:]
+
+
+def _telling(words: str) -> str:
+    """The last line that tells what is wrong; the last of all where none does."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(_SAYS_LITTLE) and _STATE_CHANGE not in line]
+    return (telling or lines or [""])[-1]

@@ -11,6 +11,7 @@ import numpy as np
 from edgekit.contracts import Frame, Image
 from edgekit.errors import SourceError
 from edgekit.runtime.sources.feed import Feed, Newest
+from edgekit.runtime.sources.hints import hint_for
 from edgekit.runtime.sources.pace import Asked, Pace
 
 _TICK_S = 0.1
@@ -67,6 +68,7 @@ class LiveSource:
         settings: patience.
         turn: applied to every picture (mounting, mirror); None: as it comes.
         asked: what the camera was asked for, to tell where it gives something else.
+        told: hears, a line each, why a camera that never gave a frame is started again.
     """
 
     def __init__(
@@ -77,12 +79,14 @@ class LiveSource:
         settings: LiveSettings | None = None,
         turn: Callable[[Image], Image] | None = None,
         asked: Asked | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> None:
         self._name = name
         self._start = start
         self._settings = settings or LiveSettings()
         self._turn = turn
         self._asked = asked or Asked()
+        self._told = told
         self._feed: Feed | None = None
         self._closed = False
         self._limit_s: float | None = None
@@ -148,6 +152,8 @@ class LiveSource:
                 self._outages.add(self._trouble)
                 if self._give_up(silent_since):
                     return
+                if self._told is not None and not self._delivered:
+                    self._told(f"{self._name}: {self._trouble}; tried again")
                 self._wait(pause_s)
                 pause_s = min(2 * pause_s, self._settings.longest_pause_s)
         finally:
@@ -230,11 +236,13 @@ class LiveSource:
         limit_s = self._settings.give_up_s
         if not self._delivered and self._settings.never_s is not None:
             limit_s = self._settings.never_s
-        if limit_s is None or time.monotonic() - silent_since < limit_s:
+        if limit_s is None:
             return False
-        if not self._delivered:
-            raise SourceError(f"{self._name} gave no frame ({'; '.join(self.faults)})", mend="check cable and address")
-        return True
+        hint = hint_for(self._trouble or "")
+        over = time.monotonic() - silent_since >= limit_s
+        if not self._delivered and (over or hint.final):
+            raise SourceError(f"{self._name} gave no frame ({'; '.join(self.faults)})", mend=hint.mend)
+        return over
 
     def _wait(self, pause_s: float) -> None:
         end_s = time.monotonic() + pause_s

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgekit.contracts import FrameSource
 from edgekit.errors import SourceError
-from edgekit.runtime.sources.description import read_camera
+from edgekit.runtime.sources.description import read_camera, require_file
 from edgekit.runtime.sources.folder import FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
 from edgekit.runtime.sources.stretch import StretchSource, parse_stretch
@@ -30,7 +30,9 @@ def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
         from edgekit.runtime.sources.camera import open_camera
         from edgekit.runtime.sources.live import LiveSettings
 
-        return open_camera(read_camera(path), settings=LiveSettings(never_s=_NEVER_S))
+        camera = read_camera(path)
+        require_file(camera)
+        return open_camera(camera, settings=LiveSettings(never_s=_NEVER_S))
     stretch = parse_stretch(path)
     if stretch is not None:
         return StretchSource(open_source(stretch.file, rate_hz=rate_hz), stretch)
