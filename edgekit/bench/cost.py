@@ -21,11 +21,12 @@ from edgekit.bench.latency.samples import summarise
 from edgekit.bench.latency.stability import judge_stability
 from edgekit.bench.latency.trolley import trolley_speed
 from edgekit.bench.settings import BenchSettings
-from edgekit.contracts import Segmenter
+from edgekit.contracts import Progress, Segmenter
 from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
 from edgekit.graph.macs import graph_cost
 from edgekit.segment.stage_times import StageTimes
+from edgekit.wording import counted
 
 FIRST_CALLS = 10
 """Calls of the warm-up that the report shows."""
@@ -46,9 +47,14 @@ def model_section(path: Path, segmenter: Segmenter) -> Json:
     return common | asdict(cost)
 
 
+def _quiet(stage: str, done: int, total: int | None = None) -> None:
+    """Show nothing."""
+
+
 def latency_and_device(
-    segmenter: Segmenter, tiles: npt.NDArray[np.uint8], opened_ms: float, probe: DeviceProbe, settings: BenchSettings
-) -> tuple[Json, Json]:
+    segmenter: Segmenter, tiles: npt.NDArray[np.uint8], opened_ms: float, probe: DeviceProbe, settings: BenchSettings,
+    *, progress: Progress = _quiet,
+) -> tuple[Json, Json]:  # fmt: skip
     """Time the model on real tiles while the device is watched.
 
     Args:
@@ -57,7 +63,9 @@ def latency_and_device(
         opened_ms: time that opening the model took.
         probe: where power, memory and temperature come from.
         settings: how long, and at which batches.
+        progress: told what begins.
     """
+    progress("timed calls", 0)
     batch = segmenter.info.batch
     before = _spent_s(segmenter)
     with watching(probe) as watch:
@@ -68,7 +76,10 @@ def latency_and_device(
         timed.samples_ms, timed.starts_s, before=watch.state(last=False), after=watch.state(last=True)
     )
     summary = summarise(timed.samples_ms)
-    throughput = {str(size): _tiles_per_s(segmenter, tiles, size, settings) for size in settings.batches}
+    throughput = {}
+    for size in settings.batches:
+        progress(f"calls of {counted(size, 'tile')}", 0)
+        throughput[str(size)] = _tiles_per_s(segmenter, tiles, size, settings)
     tiles_per_s = 1e3 * batch / (summary.median_ms or 1.0)
     speed = trolley_speed(tiles_per_s, segmenter.info.tile_size_px, settings.trolley)
     latency = {
@@ -107,7 +118,7 @@ def roofline_section(macs_per_call: float | None, call_ms: float | None) -> Json
     return {"measured_on": "host processor, float32", **asdict(roof), "model": None if point is None else asdict(point)}
 
 
-def pipeline_section(path: Path, provider: str) -> Json:
+def pipeline_section(path: Path, provider: str, *, progress: Progress = _quiet) -> Json:
     """Milliseconds of each stage of the real pipeline a tile, on the row that comes with the package."""
     from edgekit.runtime.demo import load_demo, write_frames
     from edgekit.runtime.job import Job
@@ -123,7 +134,7 @@ def pipeline_section(path: Path, provider: str) -> Json:
         with opened_models(path, SegmenterSettings(provider=provider, allow_cpu_fallback=True)) as models:
             run = RunSettings().with_tile_size(models[0].info.tile_size_px)
             job = Job(plan_sources([frames], panorama=False), path.name, run, 0.5, "bench")
-            summary = run_job(job, Path(folder) / "run", models, progress=_quiet)
+            summary = run_job(job, Path(folder) / "run", models, progress=progress)
             copies = len(models)
     tiles, stages = max(int(summary["tiles"]), 1), summary["stages_ms"]
     return {
@@ -132,10 +143,6 @@ def pipeline_section(path: Path, provider: str) -> Json:
         "stages_ms_per_tile": {name: ms / tiles for name, ms in stages.items()},
         "peak_host_memory_mb": summary["peak_rss_mb"],
     }  # fmt: skip
-
-
-def _quiet(stage: str, done: int, total: int | None = None) -> None:
-    """Show nothing."""
 
 
 def _call(segmenter: Segmenter, tiles: npt.NDArray[np.uint8], size: int) -> Callable[[], object]:

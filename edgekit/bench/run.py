@@ -87,14 +87,15 @@ def bench_model(
             "model_id": segmenter.info.model_id, "provider": asdict(segmenter.provider),
         }  # fmt: skip
         if "model" in settings.sections:
+            progress(f"{name}: MACs and parameters", 0)
             section["model"] = model_section(path, segmenter)
         truth = None  # before anything is measured: labels that do not fit are told at once
         if data is not None and "accuracy" in settings.sections:
             truth = _truth(segmenter.info, data)
         if {"latency", "device"} & set(settings.sections):
-            progress(f"{name}: latency", 0, None)
             macs = section.get("model", {}).get("macs")
-            section |= _cost_sections(path, segmenter, (opened_ms, macs), settings)
+            told = _named(progress, name)
+            section |= _cost_sections(path, segmenter, (opened_ms, macs), settings, progress=told)
         if data is not None and truth is not None:
             return _with_accuracy(section, segmenter, (truth, data), settings, progress=progress)
         return ModelRun(section)
@@ -134,33 +135,42 @@ def check_document(data: Any, name: str) -> Json:
 
 
 def _cost_sections(
-    path: Path, segmenter: Segmenter, known: tuple[float, float | None], settings: BenchSettings
-) -> Json:
+    path: Path, segmenter: Segmenter, known: tuple[float, float | None], settings: BenchSettings,
+    *, progress: Progress,
+) -> Json:  # fmt: skip
     """Latency and device; `known` is the time that opening took, ms, and the MACs of a call where they were counted."""
     opened_ms, macs = known
     tiles = sample_tiles(segmenter.info.tile_size_px)
     probe, instead = choose_probe(read_environment(), segmenter.provider.effective)
     try:
-        latency, device = latency_and_device(segmenter, tiles, opened_ms, probe, settings)
+        latency, device = latency_and_device(segmenter, tiles, opened_ms, probe, settings, progress=progress)
     finally:
         probe.close()
     if instead:
         device["instead_of_gpu"] = instead
     sections: Json = {"device": device} if "device" in settings.sections else {}
     if "latency" in settings.sections:
+        progress("peaks of the processor", 0)
         latency["roofline"] = roofline_section(macs, latency["call_ms"]["median_ms"])
-        latency["pipeline"] = _pipeline(path, segmenter, settings)
+        latency["pipeline"] = _pipeline(
+            path, segmenter, settings, progress=_named(progress, "whole run on the demo row")
+        )
         sections["latency"] = latency
     return sections
 
 
-def _pipeline(path: Path, segmenter: Segmenter, settings: BenchSettings) -> Json | None:
+def _pipeline(path: Path, segmenter: Segmenter, settings: BenchSettings, *, progress: Progress) -> Json | None:
     if not settings.pipeline:
         return None
     try:
-        return pipeline_section(path, segmenter.provider.requested)
+        return pipeline_section(path, segmenter.provider.requested, progress=progress)
     except EdgekitError as error:
         return {"reason": error.what}
+
+
+def _named(progress: Progress, name: str) -> Progress:
+    """Progress whose stages have a name in front."""
+    return lambda stage, done, total=None: progress(f"{name}: {stage}", done, total)
 
 
 def _truth(info: ModelInfo, data: BenchData) -> Truth:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from edgekit.labels import LabelSet
 
 app = typer.Typer(
-    cls=BareGroup, add_completion=False, help="Measure what a model costs and how good it is.",
-    epilog="Example: edgekit bench M.onnx --data instances.json --images images --report bench.html",
+    cls=BareGroup, add_completion=False,
+    help="Measure what a model costs and how good it is. The bare form is `bench run`: `edgekit bench run --help` has"
+    " its options (--only, --seconds, --threads, --backend, --report, ...).",
+    epilog="Example: edgekit bench M.onnx --only model,latency --seconds 5 --no-pipeline --report bench.html",
 )  # fmt: skip
 
 PAGES, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
@@ -58,7 +60,13 @@ def run(
     calls: Annotated[
         str, typer.Option("--tiles-a-call", help="At which throughput is told as well, by commas.")
     ] = "1,4",
-    seconds: Annotated[float, typer.Option(help="Seconds of timed calls; the warm-up takes a third.")] = 10.0,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help="Seconds of timed calls, on until there are 30 or 120 s are over. Warm-up: a third; each of"
+            " --tiles-a-call: a fifth, one call at least. The demo row comes on top (--no-pipeline)."
+        ),
+    ] = 10.0,
     speed: Annotated[float, typer.Option(help="Planned speed of the trolley, m/s.")] = 0.25,
     px_per_metre: Annotated[float, typer.Option(help="Scale of the panorama.")] = 1280.0,
     cameras: Annotated[int, typer.Option(help="Cameras on the trolley.")] = 2,

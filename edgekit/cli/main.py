@@ -13,6 +13,9 @@ from edgekit import __version__
 from edgekit.cli.group import LazyGroup
 from edgekit.errors import EdgekitError
 
+RESUMED = frozenset({"run", "rerun", "sync"})
+"""Commands that go on where they were cut; the others begin anew."""
+
 
 class Commands(LazyGroup):
     """All commands of edgekit."""
@@ -75,5 +78,8 @@ def main() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     """End as after an error, so that databases and threads are closed; what was finished is kept."""
-    typer.echo("edgekit: stopped (SIGTERM); the same command goes on where it can", err=True)
+    words = sys.argv[1:]
+    goes_on = bool(words) and words[0] in RESUMED
+    then = "the same command goes on from there" if goes_on else "nothing of it is resumed: start it again"
+    typer.echo(f"edgekit: stopped (SIGTERM); {then}", err=True)
     sys.exit(128 + number)

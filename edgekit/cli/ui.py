@@ -115,4 +115,5 @@ class _PlainLines:
         if not complete and now - self._last_line_s.get(stage, now - LINE_EVERY_S) < LINE_EVERY_S:
             return
         self._last_line_s[stage] = now
-        typer.echo(f"{stage}: {done}" + (f" of {total}" if total is not None else ""), err=True)
+        far = f"{done} of {total}" if total is not None else str(done)
+        typer.echo(f"{stage} ..." if total is None and not done else f"{stage}: {far}", err=True)

@@ -110,3 +110,23 @@ def test_labels_that_say_nothing(bench: Path) -> None:
     (bench / "labels.json").write_text(json.dumps(empty))
     with pytest.raises(LabelsError, match="no picture is named"):
         run(bench)
+
+
+def test_each_step_is_told(bench: Path) -> None:
+    words = ["run", str(bench / "echo.onnx"), "--only", "model,latency", "--seconds", "0.1", "--no-pipeline", "--json"]
+    told = CliRunner().invoke(app, words, catch_exceptions=False).stderr
+    for step in (
+        "MACs and parameters",
+        "timed calls",
+        "calls of 1 tile ",
+        "calls of 4 tiles",
+        "peaks of the processor",
+    ):
+        assert f"echo: {step}" in told.replace("...", " ..."), told
+    assert ": 0\n" not in told
+
+
+def test_the_help_of_the_group_leads_to_the_options() -> None:
+    said = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
+    assert "edgekit bench run --help" in said
+    assert "--seconds 5 --no-pipeline" in said
