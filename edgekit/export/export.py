@@ -17,13 +17,14 @@ from edgekit.export.builder import BuiltGraph, Weights
 from edgekit.export.held_tiles import judge
 from edgekit.export.label_check import LabelReport, judge_on_labels, pictures_beside
 from edgekit.export.onnx_writer import annotate, trace, write
-from edgekit.export.parity import DEFAULT_THRESHOLD, ParityReport
+from edgekit.export.parity import DEFAULT_THRESHOLD, LIMITS, ParityReport
 from edgekit.export.pictures import Tiles, read_tiles
 from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
 from edgekit.export.registry import find_builder
 from edgekit.labels import read_labels
 
+ACCURACY_UNCHECKED = "accuracy was not checked: --labels FILE compares its mask AP with that of fp32"
 CALIBRATION_TILES = 96
 """Tiles that are read at most; every third one is held back from the calibration for the comparison with float32."""
 HELD_EVERY = 3
@@ -80,17 +81,18 @@ class Artifact:
         }
 
     def line(self) -> str:
-        """What a person wants to know, in one line."""
+        """What a person wants to know: a line, and one more where nothing was checked on labels."""
         text = f"{self.path}  {self.info.precision}  {self.bytes / 1e6:.1f} MB  batch {self.info.batch}"
         if self.info.untrained:
             text += "  UNTRAINED: to measure with, not to count with"
         if self.parity is not None:
-            text += f"  against fp32: {self.parity.matched} matched, {self.parity.unmatched} not,"
-            text += f" median mask IoU {self.parity.median_iou or 0:.4f}"
+            text += f"  against fp32: {self.parity.line(LIMITS[self.info.precision])}"
         if self.labelled is not None:
             text += f", mask AP {self.labelled.candidate.ap50_95:.4f} for {self.labelled.reference.ap50_95:.4f}"
         if self.skipped:
             text += f"  ({len(self.skipped)} pictures skipped)"
+        if self.parity is not None and self.labelled is None:
+            text += f"\n  {ACCURACY_UNCHECKED}"
         return text
 
 

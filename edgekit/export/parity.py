@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from edgekit.contracts import FloatArray, Instances, ModelInfo, TileResult
 from edgekit.masks import iou, pasted_corners
+from edgekit.wording import counted
 
 MATCH_IOU = 0.5
 """Detections of one class whose masks overlap less are never the same one."""
@@ -86,6 +87,15 @@ class ParityReport:
     def unmatched_share(self) -> float:
         """Detections without a partner, of all detections of both."""
         return self.unmatched / max(self.reference + self.candidate, 1)
+
+    def line(self, limits: Limits) -> str:
+        """Pairs, and the share of detections without a partner, with what it is a share of and its limit."""
+        whole = self.reference + self.candidate
+        share = f"{100 * self.unmatched_share:.1f} %, limit {100 * limits.unmatched_share:g} %"
+        return (
+            f"{counted(self.matched, 'pair')} matched, {self.unmatched} of {whole} detections without a partner"
+            f" ({share}), median mask IoU {self.median_iou or 0:.4f}"
+        )
 
     def summary(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""

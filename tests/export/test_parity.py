@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +99,22 @@ def test_limits_of_each_figure_are_checked():
 def test_no_detections_at_all_agree():
     report, faults = judged(discs(), discs())
     assert (report.matched, report.median_iou, faults) == (0, None, [])
+
+
+def test_the_share_is_told_with_what_it_is_a_share_of():
+    report, _ = judged(discs((0, 0, 0.9), (40, 0, 0.8)), discs((0, 0, 0.9)), kind="int8")
+    told = report.line(LIMITS["int8"])
+    assert told == ("1 pair matched, 1 of 3 detections without a partner (33.3 %, limit 15 %), median mask IoU 1.0000")
+
+
+def test_an_export_without_labels_says_that_accuracy_was_not_checked():
+    export = pytest.importorskip("edgekit.export.export")
+    report, _ = judged(discs((0, 0, 0.9)), discs((0, 0, 0.9)), kind="int8")
+    info = replace(INFO, precision="int8")
+    artifact = export.Artifact(Path("m.onnx"), "cpu", info, 1_000_000, parity=report)
+    assert "1 pair matched, 0 of 2" in artifact.line()
+    assert artifact.line().splitlines()[1].strip() == export.ACCURACY_UNCHECKED
+    assert "accuracy" not in replace(artifact, parity=None).line()
 
 
 def test_the_share_that_could_flip_is_told():
