@@ -24,14 +24,15 @@ def check(
     camera: Annotated[Path, typer.Argument(metavar="CAMERA.toml", help="Description of the camera.")],
     seconds: Annotated[float, typer.Option(min=0.5, help="For how long it is read.")] = 5.0,
     picture: Annotated[
-        Path | None, typer.Option(help="Where the last picture goes, upright (PNG); default: beside the description.")
+        Path | None,
+        typer.Option(help="Where the last picture goes, upright (.png, .jpg); default: beside it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was measured as JSON.")] = False,
 ) -> None:
     """Open a camera for some seconds: rate, drops, sharpness, brightness; a picture of what it sees is kept."""
     from dataclasses import asdict
 
-    from edgekit.cli.ui import prepare_outputs, print_json, tell
+    from edgekit.cli.ui import print_json, tell
     from edgekit.runtime.camera.check import check_camera
     from edgekit.runtime.camera.optics import optics_of
     from edgekit.runtime.sources import LiveSettings, open_camera, read_camera
@@ -41,7 +42,7 @@ def check(
     require_file(description)
     optics = optics_of(description)
     target = picture or camera.with_suffix(".png")
-    prepare_outputs(target)
+    _prepare_picture(target)
     source = open_camera(description, settings=LiveSettings(give_up_s=6.0), told=tell)
     tell(f"opening {source.name}")
     found, image = check_camera(source, seconds)
@@ -77,7 +78,8 @@ def calibrate(
     from edgekit.runtime.camera.calibrate import calibrate as calibrated
     from edgekit.runtime.sources.folder import picture_paths
 
-    prepare_outputs(out, coverage)
+    prepare_outputs(out)
+    _prepare_picture(coverage or out.with_suffix(".png"))
     with progress(quiet=quiet) as report:
         found = calibrated(picture_paths(pictures), _board(board, squares), progress=report)
     lens = asdict(found.lens)
@@ -96,15 +98,14 @@ def calibrate(
 @app.command("flat-field", epilog="Example: edgekit camera flat-field row12.mp4 --out white.png")
 def flat_field(
     source: Annotated[Path, typer.Argument(help="A ride along a row: a video or a folder of frames.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG), for `flat_field` of a camera.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (.png, .jpg), for `flat_field` of a camera.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No result line.")] = False,
 ) -> None:
     """Estimate the fall-off of light towards the corners from a ride, where no white board is at hand."""
-    from edgekit.cli.ui import prepare_outputs
     from edgekit.runtime.camera.flat_field import board_from_row, gain_of_board
     from edgekit.runtime.sources import open_source
 
-    prepare_outputs(out)
+    _prepare_picture(out)
     board = board_from_row(open_source(source))
     _write_picture(out, board)
     if not quiet:
@@ -114,7 +115,7 @@ def flat_field(
 
 @app.command(epilog="Example: edgekit camera board --out board.png, printed at full size on a stiff plate")
 def board(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (.png, .jpg).")],
     kind: Annotated[str, typer.Option("--board", help="charuco or chessboard.")] = "charuco",
     squares: Annotated[tuple[int, int], typer.Option(help="Columns and rows of squares.")] = (8, 6),
     square_px: Annotated[int, typer.Option(min=20, max=1000, help="Side of a square in the picture.")] = 200,
@@ -129,7 +130,7 @@ def board(
 @app.command(epilog="Example: edgekit camera marker row:12:left --out row12.png")
 def marker(
     text: Annotated[str, typer.Argument(help="row:NAME, row:NAME:left|right, with :start or :end where it matters.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (PNG).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (.png, .jpg).")],
     side_px: Annotated[int, typer.Option(min=100, max=5000, help="Side of the picture.")] = 1000,
 ) -> None:
     """Draw a marker (QR code) that opens and closes a row."""
@@ -141,7 +142,9 @@ def marker(
     if mark is None:
         raise SettingsError(f"{text!r} names no row", mend="write row:12, row:12:left or row:12:left:start")
     _write_picture(out, qr_picture(text, side_px))
-    typer.echo(f"wrote {out}: row {mark.row}, {mark.side or 'both sides'}")
+    acts = "opens the row at its first sight and closes it at the next"
+    acts = {"start": "opens the row", "end": "closes the row"}.get(mark.end or "", acts)
+    typer.echo(f"wrote {out}: row {mark.row}, {mark.side or 'both sides'}, {mark.end or 'start and end'}: {acts}")
 
 
 def _board(kind: str, squares: tuple[int, int]) -> Board:
@@ -154,19 +157,25 @@ def _board(kind: str, squares: tuple[int, int]) -> Board:
 
 
 def _write_picture(path: Path, image: Image) -> None:
-    """RGB as PNG, whatever the name says.
+    """RGB as the name says, .png or .jpg.
 
     Raises:
+        SettingsError: another ending.
         StorageError: the file cannot be written.
     """
-    import cv2
+    from edgekit.runtime.write_picture import write_picture
 
-    from edgekit.atomic import write_atomic
+    _prepare_picture(path)
+    write_picture(path, image)
+
+
+def _prepare_picture(path: Path) -> None:
+    """What cannot be written is told before the work."""
     from edgekit.cli.ui import prepare_outputs
+    from edgekit.runtime.write_picture import picture_suffix
 
+    picture_suffix(path)
     prepare_outputs(path)
-    _, data = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
-    write_atomic(path, data.tobytes())
 
 
 def _tell(found: CameraCheck) -> None:

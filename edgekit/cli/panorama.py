@@ -55,7 +55,9 @@ def build(
         typer.Option(help="Encoder: CSV (time_s, position_mm or ticks); for a camera a serial port."),
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="End a camera's row after so long.")] = None,
-    preview: Annotated[Path | None, typer.Option(help="Write a small picture of the panorama as well (PNG).")] = None,
+    preview: Annotated[
+        Path | None, typer.Option(help="Write a small picture of the panorama as well (.png, .jpg).")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print panorama.json.")] = False,
 ) -> None:
@@ -67,12 +69,15 @@ def build(
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import PanoramaJob, build_panorama
     from edgekit.runtime.row_view import open_row, open_view
+    from edgekit.runtime.write_picture import picture_suffix
 
     settings = _settings(config, travel=travel, band=band, kind=kind)
     settings = settings.seen_by(camera=camera, encoder=encoder)
     job = PanoramaJob(
         settings.panorama, settings.segments.width_px, settings.segments.kind, px_per_metre=settings.px_per_metre
     )
+    if preview is not None:
+        picture_suffix(preview)
     prepare_outputs(preview)
     frames, view = open_row(source, settings), open_view(source, settings)
     with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
@@ -88,15 +93,19 @@ def build(
 @app.command(epilog="Example: edgekit panorama export runs/row12 row12.tif")
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR|RUN", help="A folder of `panorama build`, or a run.")],
-    target: Annotated[Path, typer.Argument(metavar="FILE", help=".tif: BigTIFF; .dzi: a deep-zoom tree.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE", help=".tif, .dzi (deep zoom); --preview: .png, .jpg.")],
     row: Annotated[int, typer.Option(help="Which row of a run, counted from 0.")] = 0,
-    preview: Annotated[bool, typer.Option("--preview", help="FILE is a PNG of at most 4000 px width instead.")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="A picture of at most 4000 px width instead.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Give out a panorama as one file."""
     from edgekit.cli.ui import prepare_outputs
+    from edgekit.errors import SettingsError
     from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
+    if target.exists() and not force:
+        raise SettingsError(f"{target} is there already", mend="name another file, or --force overwrites it")
     prepare_outputs(target)
     if preview:
         write_preview(segments, target)

@@ -71,9 +71,33 @@ def test_export_as_big_tiff_and_deep_zoom(frames: Path, tmp_path: Path) -> None:
     levels = sorted(int(path.name) for path in (tmp_path / "row_files").iterdir())
     assert levels == list(range(11))
     assert cv2.imread(str(tmp_path / "row_files" / "0" / "0_0.jpg")).shape[:2] == (1, 1)
-    edgekit("export", out, tmp_path / "small.png", "--preview")
     with pytest.raises(SettingsError, match="bmp"):
         edgekit("export", out, tmp_path / "row.bmp")
+
+
+def test_a_preview_is_what_its_name_says(frames: Path, tmp_path: Path) -> None:
+    out = tmp_path / "row"
+    with pytest.raises(SettingsError, match=r"small\.gif"):
+        edgekit("build", frames, "--out", out, "--preview", tmp_path / "small.gif")
+    assert not out.exists()
+    edgekit("build", frames, "--out", out, "--quiet")
+    for name, start in (("small.png", b"\x89PNG"), ("small.jpg", b"\xff\xd8\xff")):
+        edgekit("export", out, tmp_path / name, "--preview")
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(SettingsError, match="small") as refused:
+        edgekit("export", out, tmp_path / "small.bmp", "--preview")
+    assert ".png, .jpg" in (refused.value.mend or "")
+
+
+def test_a_file_is_overwritten_with_force_alone(frames: Path, tmp_path: Path) -> None:
+    out, target = tmp_path / "row", tmp_path / "small.png"
+    edgekit("build", frames, "--out", out, "--quiet")
+    target.write_text("keep me")
+    with pytest.raises(SettingsError, match="is there already"):
+        edgekit("export", out, target, "--preview")
+    assert target.read_text() == "keep me"
+    edgekit("export", out, target, "--preview", "--force")
+    assert target.read_bytes().startswith(b"\x89PNG")
 
 
 def test_folders_that_cannot_be_used(frames: Path, tmp_path: Path) -> None:

@@ -152,8 +152,19 @@ def test_printed_markers_are_read_back(tmp_path: Path) -> None:
     from edgekit.runtime.sources.pictures import read_picture
 
     out = tmp_path / "marker.png"
-    assert CliRunner().invoke(app, ["marker", "row:12:left:end", "--out", str(out)]).exit_code == 0
+    told = CliRunner().invoke(app, ["marker", "row:12:left:end", "--out", str(out)])
+    assert told.exit_code == 0
+    assert "row 12, left, end: closes the row" in told.output
     (sighting,) = MarkerDetector(MarkerSettings()).find(read_picture(out))
     assert (sighting.mark.row, sighting.mark.side, sighting.mark.end) == ("12", "left", "end")
     refused = CliRunner().invoke(app, ["marker", "row:../12", "--out", str(out)])
     assert isinstance(refused.exception, SettingsError)
+
+
+def test_a_picture_is_what_its_name_says(tmp_path: Path) -> None:
+    for name, start in (("m.jpg", b"\xff\xd8\xff"), ("m.png", b"\x89PNG")):
+        CliRunner().invoke(app, ["marker", "row:12", "--out", str(tmp_path / name)], catch_exceptions=False)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    refused = CliRunner().invoke(app, ["marker", "row:12", "--out", str(tmp_path / "m.gif")])
+    assert isinstance(refused.exception, SettingsError)
+    assert ".png, .jpg" in (refused.exception.mend or "")

@@ -12,11 +12,11 @@ from edgekit.atomic import atomic_path, make_folder, write_atomic
 from edgekit.contracts import Image
 from edgekit.errors import RunFolderError, SettingsError
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
+from edgekit.runtime.write_picture import picture_suffix, write_picture
 from edgekit.wording import counted
 
 _TILE_PX = 256
 _PREVIEW_WIDTH_PX = 4000
-_JPEG = [cv2.IMWRITE_JPEG_QUALITY, 90]
 
 
 def find_segments(path: Path, row: int = 0) -> Path:
@@ -48,17 +48,19 @@ def export_panorama(folder: Path, target: Path) -> None:
     elif target.suffix.lower() == ".dzi":
         _write_deep_zoom(reader, target)
     else:
-        hint = "choose .tif (BigTIFF) or .dzi (deep zoom); a PNG is made by --preview"
+        hint = "choose .tif (BigTIFF) or .dzi (deep zoom); a .png or .jpg is made by --preview"
         raise SettingsError(f"a panorama cannot be given out as {target.name}", mend=hint)
 
 
 def write_preview(folder: Path, target: Path) -> None:
-    """Write the panorama as a picture of at most 4000 px width.
+    """Write the panorama as a picture (.png, .jpg, .jpeg) of at most 4000 px width.
 
     Raises:
+        SettingsError: another ending.
         RunDamagedError: the panorama is unfinished or damaged.
         StorageError: the disk is full, read-only or failing.
     """
+    picture_suffix(target)
     reader = SegmentReader(folder)
     scale = max(1.0, reader.index.width_px / _PREVIEW_WIDTH_PX)
     height = max(round(reader.index.height_px / scale), 1)
@@ -68,7 +70,7 @@ def write_preview(folder: Path, target: Path) -> None:
         stop = min(start + 500, len(edges) - 1)
         window = reader.window(round(edges[start]), round(edges[stop]))
         parts.append(cv2.resize(window, (stop - start, height), interpolation=cv2.INTER_AREA))
-    write_atomic(target, _encoded(np.concatenate(parts, axis=1), ".png", []))
+    write_picture(target, np.concatenate(parts, axis=1))
 
 
 def _write_tiff(reader: SegmentReader, target: Path) -> None:
@@ -109,7 +111,7 @@ def _write_deep_zoom(reader: SegmentReader, target: Path) -> None:
                 if level == levels
                 else _joined_tile(tree / str(level + 1), column, row)
             )
-            write_atomic(folder / f"{column}_{row}.jpg", _encoded(tile, ".jpg", _JPEG))
+            write_picture(folder / f"{column}_{row}.jpg", tile)
     text = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<Image xmlns="http://schemas.microsoft.com/deepzoom/2008" Format="jpg"'
@@ -134,10 +136,3 @@ def _joined_tile(finer: Path, column: int, row: int) -> Image:
     joined = cv2.cvtColor(np.concatenate(rows, axis=0), cv2.COLOR_BGR2RGB)
     size_wh = (-(-joined.shape[1] // 2), -(-joined.shape[0] // 2))
     return np.asarray(cv2.resize(joined, size_wh, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _encoded(image: Image, suffix: str, options: list[int]) -> bytes:
-    done, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
-    if not done:
-        raise ValueError(f"OpenCV cannot encode {image.shape[1]} x {image.shape[0]} as {suffix}")
-    return data.tobytes()
