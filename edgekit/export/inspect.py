@@ -42,6 +42,7 @@ class GraphReport:
             "macs": self.macs.macs,
             "macs_by_part": dict(self.macs.macs_by_part),
             "macs_not_counted": list(self.macs.missing),
+            "macs_per_data_row": self.macs.macs_per_data_row,
             "tensorrt_preflight": list(self.preflight),
         }
 
@@ -77,6 +78,8 @@ def describe(report: GraphReport) -> str:
     lines += [f"  {part:28} {macs / 1e9:.3f}" for part, macs in list(report.macs.macs_by_part.items())[:12]]
     if report.macs.missing:
         lines += [f"  not counted: {', '.join(report.macs.missing)}"]
+    if report.macs.macs_per_data_row:
+        lines += [f"  one such row (a mask that is drawn): {report.macs.macs_per_data_row / 1e9:.4f} GMAC"]
     remarks = report.preflight or ("nothing that TensorRT would refuse",)
     lines += ["TensorRT pre-flight", *(f"  {remark}" for remark in remarks)]
     return "\n".join(lines)

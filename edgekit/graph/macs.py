@@ -51,6 +51,9 @@ class GraphCost:
     """Operators without multiply-accumulates (or without known shapes: marked so) -> how many."""
     loops: int
     """Loop bodies: their operators are counted once, whatever the number of turns."""
+    macs_per_data_row: int = 0
+    """MACs of one row in the operators whose number of rows the data decides, such as the masks that are drawn; no part
+    of `macs`."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -101,6 +104,7 @@ def count_model(model: Any, *, proposals: int | None = None, detections: int | N
         macs_per_mask=_per_row(shares["per_mask"], tally.batch, rows["per_mask"]),
         not_counted=dict(tally.not_counted.most_common()),
         loops=tally.loops,
+        macs_per_data_row=tally.per_data_row,
     )
 
 
@@ -120,6 +124,7 @@ class _Tally:
         self.not_counted: Counter[str] = Counter()
         self.parameters: dict[str, int] = {}
         self.loops = 0
+        self.per_data_row = 0
 
     def share_of(self, shape: Shape) -> Share:
         """Whether an operator runs once, once a proposal or once a mask: its leading dimensions tell."""
@@ -148,10 +153,19 @@ def _walk(graph: Any, shapes: dict[str, Shape], tally: _Tally) -> None:
             continue
         if 0 in outputs[0]:
             tally.not_counted[f"{node.op_type} {DATA_DECIDES}"] += 1
+            rows_in, rows_out = (
+                [_one_row(shapes.get(name, ())) for name in names] for names in (node.input, node.output)
+            )
+            tally.per_data_row += counter(rows_in, rows_out, _attributes(node))
             continue
         tally.by_operator[node.op_type] += macs
         tally.by_part[_part(node)] += macs
         tally.by_share[tally.share_of(outputs[0])] += macs
+
+
+def _one_row(shape: Shape) -> Shape:
+    """A shape without rows as if it had one."""
+    return tuple(size or 1 for size in shape)
 
 
 def _note_parameters(node: Any, constants: Mapping[str, Any], tally: _Tally) -> None:

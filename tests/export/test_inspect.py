@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,12 @@ def test_a_report_says_what_a_person_looks_for(small_graph):
     assert 0.15e9 < report.macs.macs < 0.25e9  # 3.1 G at 512 px is 0.19 G at 128
     for word in ("GMAC", "edgekit.model", "NonMaxSuppression", "pre-flight", "head"):
         assert word in text
+
+
+def test_rows_that_the_data_decides_are_told_with_the_cost_of_one(small_graph):
+    report = inspect_graph(small_graph)
+    report = replace(report, macs=replace(report.macs, macs_per_data_row=32 * 128 * 128))
+    assert "one such row (a mask that is drawn): 0.0005 GMAC" in describe(report)
 
 
 @pytest.mark.parametrize("content", [b"", b"text " * 100, b"\x00" * 64])

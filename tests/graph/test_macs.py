@@ -86,6 +86,7 @@ def test_what_had_no_rows_on_a_grey_picture_is_told() -> None:
     cost = count_model(model_of(nodes, {"x": [4, 3]}, {"y": None}, {"w": [2, 5], "nine": []}))
     assert cost.macs == 0
     assert cost.missing == ("1 MatMul of as many rows as the data wants",)
+    assert cost.macs_per_data_row == 2 * 5
 
 
 def test_no_model(tmp_path) -> None:
