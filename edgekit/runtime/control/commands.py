@@ -34,6 +34,9 @@ class StatusQuery:
 class Stop:
     """Finish what is in hand and end, as after SIGTERM."""
 
+    finish: bool = False
+    """Before the end close the open rows, work off what waits, and finish the run."""
+
 
 Command: TypeAlias = RowStart | RowStop | StatusQuery | Stop
 

@@ -24,8 +24,10 @@ def encode_command(command: Command) -> bytes:
         words: dict[str, Any] = {"command": "row_start", "row": command.row, "side": command.side}
     elif isinstance(command, RowStop):
         words = {"command": "row_stop", "side": command.side}
+    elif isinstance(command, StatusQuery):
+        words = {"command": "status"}
     else:
-        words = {"command": "status" if isinstance(command, StatusQuery) else "stop"}
+        words = {"command": "stop", **({"finish": True} if command.finish else {})}
     return _line({"version": VERSION, **words})
 
 
@@ -70,6 +72,13 @@ def _row_start(words: Mapping[str, Any]) -> RowStart:
     return RowStart(row_name(row), _side(words))
 
 
+def _finish(words: Mapping[str, Any]) -> bool:
+    finish = words.get("finish", False)
+    if not isinstance(finish, bool):
+        raise SettingsError(f"finish is {_shown(finish)}", mend="give true or false")
+    return finish
+
+
 def _side(words: Mapping[str, Any]) -> str | None:
     side = words.get("side")
     if side is None:
@@ -83,7 +92,7 @@ _COMMANDS: Mapping[str, tuple[frozenset[str], Callable[[Mapping[str, Any]], Comm
     "row_start": (frozenset({"row", "side"}), _row_start),
     "row_stop": (frozenset({"side"}), lambda words: RowStop(_side(words))),
     "status": (frozenset(), lambda words: StatusQuery()),
-    "stop": (frozenset(), lambda words: Stop()),
+    "stop": (frozenset({"finish"}), lambda words: Stop(_finish(words))),
 }
 """Name of a command -> the keys it takes, and how it is built."""
 

@@ -115,6 +115,14 @@ class Backlog:
             tiles = len(cut) + -(-self._waiting_px // self._settings.stride_px) * rows
         return tiles, time.monotonic() - min(oldest_s) if oldest_s else 0.0
 
+    def waiting_of(self, row: LiveRow) -> int:
+        """About how many tiles of one row have no result yet; of an open row, those whose columns are on the disk."""
+        with self._changed:
+            cut = sum(place.row is row for place in (*self._on_the_way, *(place for place, _ in self._tiles)))
+            waiting_px = sum(segment.size_wh[0] for segment in self._segments if segment.row is row)
+            rows = len(plan_tiles((self._settings.size_px, self._height_px), self._settings))
+        return cut + -(-waiting_px // self._settings.stride_px) * rows
+
     @property
     def empty(self) -> bool:
         """Nothing waits and nothing is on the way."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from edgekit.runtime.live.backlog import Backlog
 from edgekit.runtime.live.book import Book
 from edgekit.runtime.live.crew import Crew
 from edgekit.runtime.live.lane import Lane
+from edgekit.runtime.live.live_row import LiveRow
 from edgekit.runtime.live.space import SpaceSettings, SpaceWatch
 from edgekit.runtime.live.takeup import Taken, sitting_now, take_up
 from edgekit.runtime.live.trolley_encoder import TrolleyEncoder
@@ -33,6 +35,7 @@ from edgekit.runtime.watch.board import StatusBoard
 from edgekit.store import RunFolder, RunRecorder
 from edgekit.store.coco import to_json
 from edgekit.store.summary import Timing, summarise
+from edgekit.wording import counted
 
 MODEL_NICE = 1
 """How far the model stands back behind cameras and panorama: hardly. It takes what they leave anyhow, since they need a
@@ -44,6 +47,9 @@ cannot. A quarter of a second at 15 Hz; two seconds fit."""
 LOOK_EVERY_S = 1.0
 ALIVE_EVERY_S = 5.0
 SPACE_EVERY_S = 5.0
+TOLD_EVERY_S = 10.0
+"""Between two lines of the log on what still waits, while a run is being finished."""
+_POLL_S = 0.1
 _log = logging.getLogger(__name__)
 
 
@@ -83,7 +89,7 @@ class LiveRun:
         self._lanes = lanes
         self._stop = stop
         self._around = around
-        self._started_s = time.monotonic()
+        self._started_s = self._alive_s = self._space_s = time.monotonic()
         self._run_id, self._sitting, taken = self._begin()
         self._writer = Writer(folder.database)
         self._book = Book(
@@ -100,8 +106,11 @@ class LiveRun:
         )
         self._take(taken)
 
-    def serve(self) -> None:
+    def serve(self, finishing: Callable[[], bool] = lambda: False) -> None:
         """Count until stopped. What is in hand is finished, what waits stays on the disk for the next start.
+
+        Args:
+            finishing: asked from the stop on; while it is true, what waits is worked off before the end.
 
         Raises:
             EdgekitError: what made a thread fail.
@@ -119,6 +128,8 @@ class LiveRun:
             for lane in self._lanes:
                 lane.close()
             cameras.join()
+            if finishing() and not cameras.failed:
+                self._work_off(lambda: finishing() and not (model.failed or writer.failed))
             self._backlog.close()
             model.join()
             self._sit(ended=not (cameras.failed or model.failed or writer.failed))
@@ -131,6 +142,15 @@ class LiveRun:
     def idle(self) -> bool:
         """No row is open and nothing waits."""
         return self._backlog.empty and self._book.all_counted
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self._folder.path
+
+    def left(self) -> list[str]:
+        """The rows that are not counted yet, a sentence each."""
+        return [_left_words(row, self._backlog.waiting_of(row)) for row in self._book.rows() if not row.counted]
 
     def finish(self) -> bool:
         """Write the results where every row is counted; False where some wait for the next start.
@@ -189,25 +209,43 @@ class LiveRun:
             self._backlog.recorded(batch)
 
     def _frames_wait(self) -> bool:
-        return any(lane.gate.waiting > GIVE_WAY_FRAMES for lane in self._lanes)
+        """True while the model is to stand back; at the end no more frames come, and what lies there is of no row."""
+        return not self._stop.is_set() and any(lane.gate.waiting > GIVE_WAY_FRAMES for lane in self._lanes)
 
     def _watch(self) -> None:
         """Look around until stopped: lag, cameras, space, and a sign of life for the next start."""
-        alive_s = space_s = time.monotonic()
         while not self._stop.wait(LOOK_EVERY_S):
-            now_s = time.monotonic()
-            tiles, oldest_s = self._backlog.waiting()
-            self._around.board.backlog(tiles, oldest_age_s=oldest_s)
+            self._look()
             for lane in self._lanes:
                 lane.look()
             if self._around.encoder is not None:
                 self._around.encoder.look()
-            if now_s - alive_s >= ALIVE_EVERY_S:
-                self._sit()
-                alive_s = now_s
-            if now_s - space_s >= SPACE_EVERY_S:
-                self._look_at_space()
-                space_s = now_s
+
+    def _look(self) -> int:
+        """Lag, space and sign of life; returns how many tiles wait."""
+        now_s = time.monotonic()
+        tiles, oldest_s = self._backlog.waiting()
+        self._around.board.backlog(tiles, oldest_age_s=oldest_s)
+        if now_s - self._alive_s >= ALIVE_EVERY_S:
+            self._sit()
+            self._alive_s = now_s
+        if now_s - self._space_s >= SPACE_EVERY_S:
+            self._look_at_space()
+            self._space_s = now_s
+        return tiles
+
+    def _work_off(self, wanted: Callable[[], bool]) -> None:
+        """The cameras are closed, and with them the rows: let the model finish what waits, as long as it is wanted."""
+        for lane in self._lanes:
+            self._around.board.camera_idle(lane.name)
+        told_s = float("-inf")
+        while wanted() and not self.idle:
+            tiles = self._look()
+            if time.monotonic() - told_s >= TOLD_EVERY_S:
+                told_s = time.monotonic()
+                _log.info("the run is being finished: %s for the model", counted(tiles, "tile waits", "tiles wait"))
+            time.sleep(_POLL_S)
+        self._look()
 
     def _look_at_space(self) -> None:
         if self._space.look(self._book.rows()):
@@ -220,6 +258,11 @@ class LiveRun:
         now = sitting_now(ended=ended)
         if not self._writer.gone:
             self._writer.do(lambda recorder: recorder.still_sitting(self._sitting, now))
+
+
+def _left_words(row: LiveRow, tiles: int) -> str:
+    what = f"waits for the model (about {counted(tiles, 'tile')})" if tiles else "is not counted yet"
+    return f"row {row.name} {row.label} {what}: the next start counts it"
 
 
 class _Timed:

@@ -20,6 +20,7 @@ from edgekit.runtime.control import (
     RowStart,
     RowStop,
     StatusQuery,
+    Stop,
     run_socket,
     usual_socket,
 )
@@ -81,6 +82,8 @@ class Service:
         self._clock = StageClock(self._tell_stage)
         self._encoder: TrolleyEncoder | None = None
         self._lanes: list[Lane] = []
+        self._run: LiveRun | None = None
+        self._finishing = threading.Event()
         self._left: set[Path] = set()
 
     def serve(self) -> None:
@@ -110,7 +113,7 @@ class Service:
 
     def _runs(self) -> None:
         """One run folder after the other, until stopped."""
-        while not self._stop.is_set():
+        while not self._ends:
             folder = RunFolder(self._folder())
             with folder.claimed() as aside:
                 self._serve_one(folder, aside)
@@ -127,19 +130,22 @@ class Service:
         for message in aside:
             _log.warning("%s", message)
         _log.info("counting into %s", folder.path)
-        self._lanes = lanes
-        waker = threading.Thread(target=self._end_when_due, args=(run, folder, ending), name="edgekit-day", daemon=True)
+        self._lanes, self._run = lanes, run
+        waker = threading.Thread(target=self._end_when_due, args=(run, ending), name="edgekit-day", daemon=True)
         waker.start()
         try:
-            run.serve()
+            run.serve(self._goes_on_finishing)
         finally:
             self._lanes = []
             ending.set()
             waker.join()
             for camera in self._cameras:
                 self._board.camera_idle(camera.name)
-        if self._site.run_per == "start" or not is_of_day(folder.path, self._day()):
+        for row in run.left():
+            _log.warning("%s", row)
+        if self._finishing.is_set() or self._site.run_per == "start" or not is_of_day(folder.path, self._day()):
             self._finish(run, folder)
+        self._run = None
 
     def _finish(self, run: LiveRun, folder: RunFolder) -> None:
         """Write the results; a run whose panorama is damaged keeps its counts and does not hold up the next one."""
@@ -154,14 +160,28 @@ class Service:
         self._board.problem(f"left {folder.path.name}", f"the run {folder.path.name} was left: {error.what}")
         self._left.add(folder.path)
 
-    def _end_when_due(self, run: LiveRun, folder: RunFolder, ending: threading.Event) -> None:
+    def _end_when_due(self, run: LiveRun, ending: threading.Event) -> None:
         """End the run when everything is to end, or when its day is over and nothing is in hand."""
         while not ending.wait(0.1):
             if self._stop.is_set():
                 self._board.stopping()
                 ending.set()
-            elif self._site.run_per == "day" and not is_of_day(folder.path, self._day()) and run.idle:
+            elif self._finishing.is_set() or self._is_over(run):
                 ending.set()
+
+    def _is_over(self, run: LiveRun) -> bool:
+        return self._site.run_per == "day" and not is_of_day(run.path, self._day()) and run.idle
+
+    @property
+    def _ends(self) -> bool:
+        return self._stop.is_set() or self._finishing.is_set()
+
+    def _goes_on_finishing(self) -> bool:
+        """True while waiting tiles are worked off before the end: asked for, and no signal has come since."""
+        if self._stop.is_set():
+            self._board.stopping()
+            return False
+        return self._finishing.is_set()
 
     def _folder(self) -> Path:
         """The run to go on with, or that of a new one; a damaged one is left as it is, and told."""
@@ -240,8 +260,22 @@ class Service:
             for lane in lanes:
                 lane.gate.order(Closing("command"))
             return Reply(True, self._ending([lane.label for lane in lanes]))
+        return self._end(command)
+
+    def _end(self, command: Stop) -> Reply:
+        """End, at once or when the run is finished; what then waits for the next start is told."""
+        run = self._run
+        data = {} if run is None else {"run": str(run.path.resolve())}
+        if command.finish:
+            if self._stop.is_set():
+                raise RunFolderError("edgekit is ending already", mend="start it again, then stop it with --finish")
+            if run is None:
+                raise RunFolderError("no run is open at this moment", mend="try again in some seconds")
+            self._finishing.set()
+            return Reply(True, "open rows end, what waits is counted and the run finished; then edgekit ends", data)
+        left = [] if run is None else run.left()
         self._stop.set()
-        return Reply(True, "what is in hand is finished, then edgekit ends")
+        return Reply(True, "\n".join(["what is in hand is finished, then edgekit ends", *left]), data)
 
     def _ending(self, labels: Sequence[str]) -> str:
         """What a row stop does, in words."""
@@ -254,6 +288,8 @@ class Service:
     def _chosen(self, side: str | None, *, needed: bool) -> list[Lane]:
         sides = {camera.name: camera.side for camera in self._cameras}
         lanes = list(self._lanes)
+        if self._ends:
+            raise RunFolderError("edgekit is ending", mend="start it again for more rows")
         if not lanes:
             raise RunFolderError("no run is open at this moment", mend="try again in some seconds")
         if side is None:

@@ -64,7 +64,8 @@ def raw(path: Path, data: bytes, *, close: bool = True) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "command", [RowStart("12", "left"), RowStart("Ä_1"), RowStop("right"), RowStop(), StatusQuery(), Stop()]
+    "command",
+    [RowStart("12", "left"), RowStart("Ä_1"), RowStop("right"), RowStop(), StatusQuery(), Stop(), Stop(finish=True)],
 )
 def test_commands_arrive_as_they_were_sent(tmp_path: Path, command) -> None:
     assert decode_command(encode_command(command).strip()) == command
@@ -91,6 +92,7 @@ def test_answers_go_there_and_back() -> None:
     (b'{"version":1,"command":"row_start","row":12}', "name of the row is 12"),
     (b'{"version":1,"command":"row_start","row":"../../etc"}', "is no name for a row"),
     (b'{"version":1,"command":"row_start","row":"12","side":3}', "side is 3"),
+    (b'{"version":1,"command":"stop","finish":1}', "finish is 1"),
     (b'{"version":1,"command":"status","row":"12"}', "status takes no 'row'"),
     (b'{"version":1,"command":"row_stop","side":"' + b"x" * 99 + b'"}', "side is"),
     (b'{"version":1,"command":"row_start","row":' + b"9" * 5000 + b"}", "no line of JSON"),

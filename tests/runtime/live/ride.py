@@ -114,6 +114,9 @@ class Ride:
 
     def end(self) -> None:
         self.stop.set()
+        self.end_by_itself()
+
+    def end_by_itself(self) -> None:
         self._thread.join(30)
         assert not self._thread.is_alive()
         if self.failure is not None:
