@@ -33,12 +33,13 @@ def count(
         answer = _answer(reader, rule, given=threshold is not None)
         if coco is not None:
             write_coco(coco, counted_fruit(reader, rule))
+        live = all(source.kind == "live" for source in reader.run().plan.sources)  # none before its first row
     finally:
         reader.close()
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
+        _print(answer, live=live)
 
 
 def _rule(reader: RunReader, threshold: float | None) -> CountRule:
@@ -72,7 +73,7 @@ def _answer(reader: RunReader, rule: CountRule, *, given: bool) -> dict[str, Any
     }
 
 
-def _print(answer: dict[str, Any]) -> None:
+def _print(answer: dict[str, Any], *, live: bool) -> None:
     from edgekit.cli.report import print_remarks, row_line, threshold_in_words
 
     for row in answer["rows"] if len(answer["rows"]) > 1 else []:
@@ -80,5 +81,6 @@ def _print(answer: dict[str, Any]) -> None:
     rule = threshold_in_words(answer["threshold"], answer["thresholds_by_height"])
     typer.echo(f"{answer['fruit']} fruit at {rule} ({answer['threshold_from']})")
     if not answer["finished"]:
-        typer.echo("note: the run is unfinished: repeat its command to finish it", err=True)
+        mend = "`edgekit stop --finish` finishes it" if live else "repeat its command to finish it"
+        typer.echo(f"note: the run is unfinished: {mend}", err=True)
     print_remarks(answer["rows"])

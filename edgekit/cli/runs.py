@@ -21,19 +21,20 @@ app = typer.Typer(
     epilog="Example: edgekit runs prune runs --keep-days 30 --delete",
 )
 
-FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the runs.")]
+FolderArgument = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="Folder of the runs.")]
 
 
 @app.command("list", epilog="Example: edgekit runs list runs")
 def list_(
-    folder: FolderArgument = Path("runs"),
+    folder: FolderArgument = None,
+    site: Annotated[Path | None, typer.Option(help="Site file, whose folder of runs is meant.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """The runs of a folder, the oldest first: their state, size, and where else they lie."""
     from edgekit.cli.ui import print_json
     from edgekit.runtime.retention.listing import runs_below
 
-    _check_folder(folder)
+    folder, _ = _of_site(site, folder)
     runs = runs_below(folder)
     if as_json:
         print_json([_plain(run) for run in runs])
@@ -45,7 +46,7 @@ def list_(
 
 @app.command(epilog="Example: edgekit runs prune runs --keep-days 30 --keep-gb 50 --delete")
 def prune(
-    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="Folder of the runs.")] = None,
+    folder: FolderArgument = None,
     site: Annotated[Path | None, typer.Option(help="Site file, whose folder and [retention] hold.")] = None,
     keep_days: Annotated[float | None, typer.Option(help="Days for which finished runs are kept.")] = None,
     keep_gb: Annotated[float | None, typer.Option(help="GB that all runs may take together.")] = None,

@@ -138,12 +138,16 @@ class _Done:
             typer.echo(f"{line} ({item.sent_bytes / 2**20:.1f} MiB in {item.seconds:.1f} s), {state}")
         for run in self._waiting:
             typer.echo(f"{run}: left, it is not finished")
+        if self._waiting and not self._sent:
+            typer.echo(
+                "nothing was sent: `edgekit stop --finish` finishes the run of a trolley that goes on; then sync again"
+            )
         if not self._request.runs:
             typer.echo("there are no runs yet")
         for item in self._deliveries:
             typer.echo(f"{item.broker}: {item.acknowledged} counts acknowledged, {item.waiting} wait")
         for what, error, _ in self.failures:
-            typer.echo(f"edgekit: {what}: {error}", err=True)
+            typer.echo(f"edgekit: {error}" if what in error else f"edgekit: {what}: {error}", err=True)
 
     @contextmanager
     def _kept_apart(self, what: str) -> Iterator[None]:

@@ -108,6 +108,7 @@ class _PlainLines:
 
     def __init__(self) -> None:
         self._last_line_s: dict[str, float] = {}
+        self._told: dict[str, str] = {}
 
     def __call__(self, stage: str, done: int, total: int | None = None) -> None:
         now = time.monotonic()
@@ -116,4 +117,7 @@ class _PlainLines:
             return
         self._last_line_s[stage] = now
         far = f"{done} of {total}" if total is not None else str(done)
+        if complete and self._told.get(stage) == far:  # of small files: in whole MiB all was sent before
+            return
+        self._told[stage] = far
         typer.echo(f"{stage} ..." if total is None and not done else f"{stage}: {far}", err=True)

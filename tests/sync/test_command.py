@@ -37,6 +37,7 @@ def test_all_runs_but_those_that_go_on(tmp_path, place):
     first = sync("--all", "--runs", runs, place)
     assert first.exit_code == 0, first.output
     assert "tonight: left, it is not finished" in first.output
+    assert "nothing was sent" not in first.output
     assert sorted(item.name for item in place.iterdir()) == ["monday", "tuesday"]
     again = json.loads(sync("--all", "--runs", runs, place, "--json").stdout)
     assert [(item["run"], item["sent"], item["complete"]) for item in again["runs"]] == [
@@ -44,11 +45,26 @@ def test_all_runs_but_those_that_go_on(tmp_path, place):
     ]  # fmt: skip
 
 
+def test_progress_in_a_log_is_told_once(tmp_path, place):
+    make_run(tmp_path / "runs" / "monday")
+    lines = sync(tmp_path / "runs" / "monday", place).stderr.splitlines()
+    assert any("MiB" in line for line in lines), lines
+    assert len(lines) == len(set(lines))
+
+
 def test_a_target_that_is_not_there_is_told_though_nothing_is_to_be_sent(tmp_path):
     make_run(tmp_path / "runs" / "tonight", finished=False)
     done = sync("--all", "--runs", tmp_path / "runs", tmp_path / "usb")
     assert (done.exit_code, done.stderr.count("\n")) == (46, 1), done.stderr
     assert "mount the drive" in done.stderr
+    assert done.stderr.count(str(tmp_path / "usb")) == 1
+
+
+def test_how_to_finish_is_said_where_nothing_could_be_sent(tmp_path, place):
+    make_run(tmp_path / "runs" / "tonight", finished=False)
+    done = sync("--all", "--runs", tmp_path / "runs", place)
+    assert done.exit_code == 0
+    assert "nothing was sent: `edgekit stop --finish`" in done.stdout
 
 
 def test_a_wrong_broker_is_told_once_and_a_folder_without_runs_too(tmp_path, place, monkeypatch):

@@ -130,6 +130,7 @@ class Service:
         for message in aside:
             _log.warning("%s", message)
         _log.info("counting into %s", folder.path)
+        self._board.counting_into(folder.path.name)
         self._lanes, self._run = lanes, run
         waker = threading.Thread(target=self._end_when_due, args=(run, ending), name="edgekit-day", daemon=True)
         waker.start()

@@ -92,6 +92,11 @@ class StatusBoard:
         self._gap: Gap | None = None
         self._stopping = False
 
+    def counting_into(self, run: str) -> None:
+        """Another run folder begins, or is taken up."""
+        with self._lock:
+            self._run = run
+
     # Cameras
 
     def frame(self, camera: str, *, dropped: int = 0) -> None:

@@ -46,23 +46,32 @@ def begun(out, model):
     return ride
 
 
+def let_go_at_the_end(ride, model):
+    """The model finishes what it has in hand when it can get nothing more."""
+    ride.until(lambda: ride._service._run._backlog._closed)
+    model.go.set()
+
+
 def test_a_stop_says_which_rows_wait_for_the_next_start(tmp_path, model, caplog):
     ride = begun(tmp_path, model)
     with caplog.at_level(logging.WARNING, "edgekit"):
         reply = ride.ask(Stop())
-        model.go.set()
+        let_go_at_the_end(ride, model)
         ride.end()
     end, left = reply.message.splitlines()
     assert "then edgekit ends" in end
     assert left.startswith("row 14 left waits for the model (about ")
     assert left.endswith("tiles): the next start counts it")
     assert any(message.startswith("row 14 left waits for the model (about ") for message in caplog.messages)
+    (folder,) = run_folders(tmp_path)
     assert not stored(tmp_path).finished
+    assert "`edgekit stop --finish` finishes it" in CliRunner().invoke(app, ["count", str(folder)]).output
 
 
 def test_finish_counts_what_waits_and_finishes_the_run(tmp_path, model):
     ride = begun(tmp_path, model)
     assert ride.ask(Stop(finish=True)).ok
+    assert ride.status().run == run_folders(tmp_path)[0].name
     refused = ride.ask(RowStart("15", None))
     assert (refused.ok, "edgekit is ending" in refused.message) == (False, True)
     model.go.set()
@@ -78,9 +87,8 @@ def test_a_signal_ends_a_run_that_is_being_finished(tmp_path, model, caplog):
     assert ride.ask(Stop(finish=True)).ok
     ride.until(lambda: ride.status().cameras[0].state == "idle")
     ride.stop.set()  # what SIGTERM does
-    ride.until(lambda: ride.status().stopping)
-    model.go.set()
     with caplog.at_level(logging.WARNING, "edgekit"):
+        let_go_at_the_end(ride, model)
         ride.end()
     assert not stored(tmp_path).finished
     assert any(message.startswith("row 14 left waits for the model") for message in caplog.messages)
@@ -107,8 +115,7 @@ def test_the_command_fails_where_the_run_was_ended_before(tmp_path, model, monke
     def end() -> None:
         ride.until(lambda: ride.status().cameras[0].state == "idle")
         ride.stop.set()
-        ride.until(lambda: ride.status().stopping)
-        model.go.set()
+        let_go_at_the_end(ride, model)
 
     ending = threading.Thread(target=end)
     ending.start()

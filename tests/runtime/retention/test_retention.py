@@ -277,3 +277,9 @@ class TestCommand:
         assert "at 1 target" in told[0]
         assert "only here" in told[1]
         assert json.loads(self.invoke("list", tmp_path, "--json").stdout)[0]["state"] == "finished"
+
+    def test_list_finds_the_runs_of_a_site(self, tmp_path):
+        a_run(tmp_path / "rides", 1)
+        (tmp_path / "trolley.toml").write_text('out = "rides"\n[[cameras]]\nname = "left"\nfile = "usb.toml"\n')
+        told = self.invoke("list", "--site", tmp_path / "trolley.toml").stdout.splitlines()
+        assert told[-1].startswith("1 runs")
