@@ -83,7 +83,10 @@ def _reached(probes: Probes, name: str, camera: CameraDescription) -> Finding:
         if Path(camera.address).exists():
             return ok(subject, f"{camera.address} is there")
         return fault(subject, f"{camera.address} is not there", "a relative path starts at the camera's file")
-    missing = [name for name in _elements(camera.pipeline) if _lacks(probes, name)]
+    elements = _elements(camera.pipeline)
+    if elements and elements[-1].endswith("sink"):
+        return fault(subject, f"its pipeline has a sink, {elements[-1]}", "leave it out: edgekit adds its own")
+    missing = [name for name in elements if _lacks(probes, name)]
     if missing:
         mend = "apt-get install gstreamer1.0-plugins-good (or -bad, -ugly), or mend the pipeline"
         return fault(subject, f"GStreamer has no element {', '.join(missing)}", mend)

@@ -213,6 +213,7 @@ CAMERAS = [
     (camera("stream", "udp:10.0.0.5:5000"), "unchecked", "camera check"),
     (camera("stream", "/dev/video9"), "unchecked", "camera check"),
     (camera("gstreamer", pipeline="videotestsrc ! video/x-raw,width=64 ! t. "), "unchecked", "camera check"),
+    (camera("gstreamer", pipeline="videotestsrc ! autovideosink sync=false"), "fault", "leave it out"),
     (camera("gstreamer", pipeline="nosuchsrc ! videoconvert"), "fault", "plugins-good"),
 ]
 
