@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from edgekit.runtime.settings import RunSettings
 
 
-def rows_by_markers(recordings: list[Path], settings: RunSettings, *, quiet: bool) -> tuple[list[Path], RunSettings]:
+def rows_by_markers(
+    recordings: list[Path], settings: RunSettings, out: Path, *, quiet: bool
+) -> tuple[list[Path], RunSettings]:
     """The rows of all recordings, as sources; and the settings, with the scale by markers where none is set.
 
+    The recordings are read to their ends, so the run's folder `out` is looked at before.
+
     Raises:
+        RunFolderError: the folder holds a finished run, or other things.
         SourceError: a recording cannot be read, or shows no marker.
     """
     from edgekit.cli.ui import progress, warn
@@ -21,7 +26,9 @@ def rows_by_markers(recordings: list[Path], settings: RunSettings, *, quiet: boo
     from edgekit.runtime.markers.cutting import row_stretches
     from edgekit.runtime.row_view import open_row
     from edgekit.runtime.sources.stretch import Stretch
+    from edgekit.store import RunFolder
 
+    RunFolder(out).check_free()
     rows: list[Path] = []
     for recording in recordings:
         with progress(quiet=quiet) as report:

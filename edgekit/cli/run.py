@@ -100,7 +100,7 @@ def run(
     if not sources or out is None:
         raise typer.BadParameter("name the rows and the folder: edgekit run row12.mp4 --out runs/row12")
     if markers:
-        sources, settings = rows_by_markers(sources, settings, quiet=quiet)
+        sources, settings = rows_by_markers(sources, settings, out, quiet=quiet)
     plans = plan_sources(sources, panorama=panorama)
     warn(panorama_doubts(sources) if panorama else ())
     path = named_model(model)

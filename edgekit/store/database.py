@@ -51,6 +51,10 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that only reads; several may be open while a run writes.
 
+    SQLite makes two files (-wal, -shm) beside the database even to read it. The last connection that may write takes
+    them away when it is closed; so this one may, and is told to change nothing. What a killed run left in its WAL is
+    for the next writer, and is only read.
+
     Raises:
         RunFolderError: there is no database, or it belongs to another program or version.
         RunDamagedError: the file is no SQLite database, or damaged.
@@ -59,19 +63,27 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise RunFolderError(f"{path.parent} holds no run ({path.name} is missing)", mend="name the folder of a run")
     with translated(path):
         try:
-            return _connect_reader(path, "mode=ro")
+            return _connect_reader(path, "mode=ro" if _is_outstanding(path) else "mode=rw")
         except sqlite3.OperationalError as error:
-            # A reader of a WAL database makes a file beside it, which a read-only medium forbids. Without a WAL file
-            # nothing is outstanding, so the database may be read as it lies.
-            wal = path.with_name(f"{path.name}-wal")
-            if "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
+            # A read-only medium forbids files beside the database. Without a WAL nothing is outstanding, so that the
+            # database may be read as it lies.
+            if "unable to open" not in str(error) or _is_outstanding(path):
                 raise
             return _connect_reader(path, "mode=ro&immutable=1")
+
+
+def _is_outstanding(path: Path) -> bool:
+    """Whether the WAL holds something: a run writes, or was killed."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?{options}", timeout=BUSY_TIMEOUT_S, uri=True)
     try:
+        connection.execute("PRAGMA query_only = ON")
         check_version(connection, path)
     except BaseException:
         connection.close()

@@ -73,6 +73,16 @@ class RunFolder:
         finally:
             os.close(lock)
 
+    def check_free(self) -> None:
+        """Refuse early, before long work, what `claimed` will refuse.
+
+        Raises:
+            RunFinishedError: it holds a finished run.
+            RunFolderError: it holds other things.
+        """
+        self._check_place()
+        self._check_unfinished()
+
     def _check_place(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path} is a file", mend="name a folder that is new or holds an unfinished run")

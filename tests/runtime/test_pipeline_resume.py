@@ -151,3 +151,19 @@ def test_sigkill_at_random_moments(tmp_path, repository, kills):
     assert told["kills"] == kills
     assert told["integrity"] == ["ok"] * kills
     assert told["same_counts"]
+
+
+def test_a_finished_folder_is_refused_before_recordings_are_searched_for_markers(scene, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from edgekit.cli.main import app
+
+    out = tmp_path / "run"
+    run_job(job(scene), out, [MagentaSegmenter()], progress=silent)
+    before = sorted(path.name for path in out.iterdir())
+    searched = []
+    monkeypatch.setattr("edgekit.runtime.row_view.open_row", lambda *_, **__: searched.append(1))
+    done = CliRunner().invoke(app, ["run", "long.mp4", "--markers", "--out", str(out)])
+    assert isinstance(done.exception, RunFinishedError)
+    assert not searched
+    assert sorted(path.name for path in out.iterdir()) == before

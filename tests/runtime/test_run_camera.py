@@ -48,7 +48,7 @@ def test_markers_cut_a_recording_into_rows_that_are_counted(tmp_path: Path) -> N
         scene[20 : 20 + len(marker), x : x + len(marker)] = marker[:, :, None]
     frames = write_frames(tmp_path / "long", scene, step_px=STEP_PX, width_px=FRAME_PX)
     markers = MarkerSettings(kinds=("aruco",), every_s=0.1, gone_s=1.0, size_mm=140.0)
-    sources, found = rows_by_markers([frames], settings(markers=markers), quiet=True)
+    sources, found = rows_by_markers([frames], settings(markers=markers), tmp_path / "run", quiet=True)
     assert [source.name.split("#")[1].split(":")[0] for source in sources] == ["7", "8"]
     assert found.px_per_metre == pytest.approx(500, rel=0.03)
     summary = run(tmp_path / "out", sources, found)

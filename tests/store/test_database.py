@@ -234,3 +234,33 @@ def test_a_full_database_is_a_storage_error_and_keeps_what_was_committed(tmp_pat
 def test_a_reader_without_a_run_says_so(tmp_path):
     with pytest.raises(RunFolderError, match="holds no run"):
         RunReader.open(tmp_path / "run.sqlite")
+
+
+def test_reading_leaves_no_file_and_changes_nothing(tmp_path):
+    recorder = RunRecorder(tmp_path / "run.sqlite")
+    recorder.begin(PLAN)
+    recorder.add_tiles(1, [tile(0)])
+    recorder.close()
+    before = (tmp_path / "run.sqlite").read_bytes()
+    for _ in range(2):
+        connection = open_reader(tmp_path / "run.sqlite")
+        assert connection.execute("SELECT count(*) FROM tiles").fetchone() == (1,)
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            connection.execute("DELETE FROM tiles")
+        connection.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sqlite"]
+    assert (tmp_path / "run.sqlite").read_bytes() == before
+
+
+def test_what_a_killed_run_left_is_read_and_left(tmp_path, recorder):
+    recorder.add_tiles(1, [tile(0)])
+    recorder.commit()
+    copy = tmp_path / "killed"
+    copy.mkdir()
+    for path in tmp_path.glob("run.sqlite*"):
+        (copy / path.name).write_bytes(path.read_bytes())
+    left = (copy / "run.sqlite-wal").read_bytes()
+    reader = RunReader.open(copy / "run.sqlite")
+    assert reader.count_tiles(1) == 1
+    reader.close()
+    assert (copy / "run.sqlite-wal").read_bytes() == left
