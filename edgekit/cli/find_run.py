@@ -48,7 +48,9 @@ def ask_first(places: tuple[Path, ...], command: Command) -> Reply:
             return reply
     where = " or ".join(map(str, places))
     raise NothingRunsError(
-        f"nothing runs at {where}", mend="start it with `edgekit run --site FILE`, or name it with --site or --run"
+        f"nothing runs at {where}",
+        mend="start it with `edgekit run --site FILE` (one that was just started answers once its model is loaded: try "
+        "again), or name it with --site or --run",
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_OVER_S = 2.0
+_SETTLES_S = 0.5
+"""What comes so soon is not measured: frames that waited while the stream was opened come at once."""
+_OVER_S = 1.5
 _DEVIATION = 0.1
 
 
@@ -25,12 +27,17 @@ class Pace:
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
+        self._opened_s: float | None = None
         self._first: tuple[int, float] | None = None
         self.rate_hz: float | None = None
-        """Frames a second, dropped ones included; None before two seconds are over."""
+        """Frames a second, dropped ones included; None before it is measured."""
 
     def note(self, number: int, time_s: float) -> str | None:
         """Take the number and time of a frame; return what is wrong with the rate, once, when that is known."""
+        if self._opened_s is None:
+            self._opened_s = time_s
+        if time_s - self._opened_s < _SETTLES_S:
+            return None
         if self._first is None:
             self._first = (number, time_s)
             return None
