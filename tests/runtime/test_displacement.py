@@ -14,6 +14,7 @@ from made_rows import SIZE_WH, Built, made_strip
 from edgekit.contracts import Displacement, DisplacementEstimator, Frame
 from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.motion.displacement import CanopyDisplacement
+from edgekit.runtime.motion.robust import agree, hill
 from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.rowmaker import Blank, DepthLayer, Look, Motion, Posts, SlidingCamera, leaves
 from edgekit.runtime.sources import open_source
@@ -86,6 +87,23 @@ def test_the_layer_of_the_fruit_is_followed(share: float, speed: float) -> None:
     moved = [one.dx_px for one in measured(made(Motion(frames=40, speed_px=7.0), layers=[layer]))]
     assert np.median(moved) == pytest.approx(-7.0, abs=0.15)
     assert sum(moved) == pytest.approx(-7.0 * 39, rel=0.01)
+
+
+@pytest.mark.parametrize("speed", [5.0, 7.0])
+def test_holes_in_a_third_of_the_row_do_not_slow_it_down(speed: float) -> None:
+    """Two layers of about equal weight: the mean of both is the speed of neither."""
+    texture = made_strip(700, seed=9)
+    layer = DepthLayer(texture, leaves(texture, share=0.35, seed=1), speed=0.3)
+    moved = [one.dx_px for one in measured(made(Motion(frames=100, speed_px=speed), layers=[layer]))]
+    assert sum(moved) == pytest.approx(-99 * speed, rel=0.01)
+
+
+def test_the_heavier_of_two_hills_is_chosen() -> None:
+    values = np.array([-6.1, -6.0, -5.9, -5.8, -2.1, -2.0, -1.9, -3.9], np.float32)
+    weights = np.ones(8, np.float32)
+    found = agree(values, weights, hill(values, weights, share=0.3, least=0.5))
+    assert found.value == pytest.approx(-5.95, abs=0.02)
+    assert found.share == pytest.approx(0.5)
 
 
 def test_the_band_chooses_the_layer() -> None:

@@ -16,7 +16,7 @@ import scipy.fft
 from edgekit.contracts import FloatArray
 from edgekit.runtime.motion.planes import Planes
 
-_DEPTH = 0.3
+DEPTH = 0.3
 """A layer's displacements lie within this share of their middle: the plants of a strawberry row moved 41 to 83 px about
 63."""
 _WIDEST_BINS = 10
@@ -56,7 +56,7 @@ class CoarseMatcher:
         reach = min(reach, transform_px // 2 - 1)
         self._shifts = np.arange(-reach, reach + 1)
         self._lifts = range(-lift, lift + 1)
-        half = np.clip(_DEPTH * np.abs(self._shifts), 1, _WIDEST_BINS).astype(int)
+        half = np.clip(DEPTH * np.abs(self._shifts), 1, _WIDEST_BINS).astype(int)
         index = np.arange(len(self._shifts))
         self._first = np.maximum(index - half, 0)
         self._after = np.minimum(index + half, len(index) - 1) + 1

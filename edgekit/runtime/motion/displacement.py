@@ -10,10 +10,10 @@ import numpy as np
 from edgekit.contracts import Displacement, FloatArray, Frame
 from edgekit.errors import SourceError
 from edgekit.runtime.motion.blocks import BlockMatches, match_blocks
-from edgekit.runtime.motion.coarse import CoarseMatcher
+from edgekit.runtime.motion.coarse import DEPTH, CoarseMatcher
 from edgekit.runtime.motion.external import ExternalDisplacement
 from edgekit.runtime.motion.planes import PlaneMaker, Planes
-from edgekit.runtime.motion.robust import agree
+from edgekit.runtime.motion.robust import agree, hill
 from edgekit.runtime.motion.settings import DisplacementSettings
 
 _KEY_SHARE = 0.03
@@ -25,13 +25,16 @@ _LEAST_BLOCKS = 5
 _LEAST_CONFIDENCE = 0.12
 _LOST_SHARE = 0.35
 """Share of the width after which a frame that is no longer found is given up."""
-_LEAST_SPREAD_PX = 12.0
-_SPREAD_SHARE = 0.5
-"""Standard deviation of what is expected: half of it; hand-pushed trolleys jerk from 40 to 120 px a frame."""
-_LEAST_LAYER_PX, _LAYER_SHARE = 3.0, 0.25
+_LEAST_SPREAD, _SPREAD_SHARE = 0.01, 0.5
+"""Standard deviation of what is expected: half of it, but at least that share of the width; hand-pushed trolleys jerk
+from 40 to 120 px a frame. It shrinks with the frame, or in small frames a layer behind the row passes for a jerk."""
+_LEAST_LAYER, _LAYER_SHARE = 0.0025, 0.25
+"""Standard deviation of a layer's displacements: that share of the width at least, or of what is expected."""
 _OTHER_LAYER = 0.4
 """Weight of blocks that move at another speed than the row did so far: a branch that passes close by counts less; a
 jerk of the trolley, which moves all blocks alike, changes nothing."""
+_LEAST_HILL_PX = 1.5
+"""Blocks that differ by no more than that pass for one layer, however slow: noise moves them as much."""
 _SPEED_MEMORY = 0.5
 """Weight of the newest speed."""
 
@@ -115,7 +118,7 @@ class CanopyDisplacement:
         unit_px = 2 * self._maker.factor
         prior = None
         if self._speed_px_s is not None:
-            spread_px = max(_LEAST_SPREAD_PX, _SPREAD_SHARE * abs(expected_px))
+            spread_px = max(_LEAST_SPREAD * self._width_px, _SPREAD_SHARE * abs(expected_px))
             prior = (reference.dx_px + expected_px, spread_px)
         coarse = self._coarse.match(reference.planes, planes, prior and (prior[0] / unit_px, prior[1] / unit_px))
         factors = (self._maker.factor, self._maker.sharp_factor)
@@ -129,7 +132,8 @@ class CanopyDisplacement:
         if len(blocks.dx) < _LEAST_BLOCKS:
             return _Match(0.0, 0.0, 0.0, f"{len(blocks.dx)} of {blocks.textured} blocks were found again")
         weights = self._weights(blocks, expected_px)
-        across, down = agree(blocks.dx, weights), agree(blocks.dy, weights)
+        layer = hill(blocks.dx, weights, DEPTH, _LEAST_HILL_PX)
+        across, down = agree(blocks.dx, weights, layer), agree(blocks.dy, weights, layer)
         confidence = across.share * min(blocks.found / blocks.textured, 1.0)
         agreeing = f"{across.share * blocks.found:.0f} of {blocks.textured} blocks agree"
         return _Match(across.value, down.value, confidence, None if confidence >= _LEAST_CONFIDENCE else agreeing)
@@ -139,7 +143,7 @@ class CanopyDisplacement:
         off = (blocks.x - self._width_px / 2) / (self._settings.focus * self._width_px)
         weights = np.exp(-0.5 * off**2) + np.float32(1e-6)
         if expected_px is not None:
-            spread_px = max(_LEAST_LAYER_PX, _LAYER_SHARE * abs(expected_px))
+            spread_px = max(_LEAST_LAYER * self._width_px, _LAYER_SHARE * abs(expected_px))
             near = np.exp(-0.5 * ((blocks.dx - expected_px) / spread_px) ** 2)
             weights = weights * (_OTHER_LAYER + (1 - _OTHER_LAYER) * near)
         return np.asarray(weights, np.float32)
