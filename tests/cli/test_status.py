@@ -130,9 +130,10 @@ def test_the_live_view_follows_the_run_on_a_terminal(night: Night) -> None:
             assert shown(ours, "between rows")
             night.board.row_opened("left", "77")
             assert shown(ours, "77")
-        finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     os.close(ours)
 
 
