@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from edgekit.atomic import storage_error
+from edgekit.atomic import make_folder
 from edgekit.errors import SettingsError
 from edgekit.store import RunFolder, RunReader
 from edgekit.store.database import has_begun
@@ -33,8 +33,8 @@ def next_folder(out: Path, day: str) -> Path:
     return out / f"{number:06d}_{day}"
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder where it is missing.
+def make_site_folder(path: Path) -> None:
+    """Make a folder that the site file names, where it is missing.
 
     Raises:
         StorageError: it cannot be made.
@@ -42,10 +42,7 @@ def make_folder(path: Path) -> None:
     """
     if path.exists() and not path.is_dir():
         raise SettingsError(f"{path} is a file, and a folder is wanted there", mend="change `out` or `control`")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(path, error) from error
+    make_folder(path)
 
 
 def unfinished(out: Path) -> Path | None:

@@ -28,7 +28,7 @@ from edgekit.runtime.job import Job
 from edgekit.runtime.live.gate import FRAMES_WAITING, Closing, Gate, Opening
 from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.run import LiveRun, Surroundings
-from edgekit.runtime.live.runs import day_of, is_of_day, make_folder, next_folder, unfinished
+from edgekit.runtime.live.runs import day_of, is_of_day, make_site_folder, next_folder, unfinished
 from edgekit.runtime.live.site import ReadyCamera, Site
 from edgekit.runtime.live.trolley_encoder import TrolleyEncoder, open_encoder
 from edgekit.runtime.row_view import RowView, view_of_camera
@@ -95,7 +95,7 @@ class Service:
         notifier = Notifier()
         self._board.model(self._model())
         with ExitStack() as around:
-            make_folder(self._site.out)
+            make_site_folder(self._site.out)
             around.enter_context(ControlServer(self._socket(), self._answer))
             metrics = serve_metrics(self._board.snapshot, self._site.metrics)
             if metrics is not None:
@@ -240,7 +240,7 @@ class Service:
             StorageError: its folder cannot be made.
         """
         path = self._site.control or usual_socket() or run_socket(self._site.out)
-        make_folder(path.parent)
+        make_site_folder(path.parent)
         return path
 
     def _answer(self, command: Command) -> Reply:
