@@ -50,6 +50,9 @@ def build(
         Path | None,
         typer.Option(help="Description (TOML) of the camera that recorded it."),
     ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames a second of folders of pictures. Default: the camera's, else 30.")
+    ] = None,
     encoder: Annotated[
         Path | None,
         typer.Option(help="Encoder: CSV (time_s, position_mm or ticks); for a camera a serial port."),
@@ -68,10 +71,10 @@ def build(
     from edgekit.cli.ui import prepare_outputs, print_json, progress
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import PanoramaJob, build_panorama
-    from edgekit.runtime.row_view import open_row, open_view
+    from edgekit.runtime.row_view import open_row, open_view, with_rate
     from edgekit.runtime.write_picture import picture_suffix
 
-    settings = _settings(config, travel=travel, band=band, kind=kind)
+    settings = with_rate(_settings(config, travel=travel, band=band, kind=kind), fps, [source])
     settings = settings.seen_by(camera=camera, encoder=encoder)
     job = PanoramaJob(
         settings.panorama, settings.segments.width_px, settings.segments.kind, px_per_metre=settings.px_per_metre

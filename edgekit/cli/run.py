@@ -48,6 +48,9 @@ def run(
         Path | None,
         typer.Option(help="Description (TOML) of the camera that recorded the rows."),
     ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames a second of folders of pictures. Default: the camera's, else 30.")
+    ] = None,
     encoder: Annotated[
         Path | None, typer.Option(help="Encoder: CSV (time_s, and position_mm or ticks), or a folder with one a row.")
     ] = None,
@@ -93,7 +96,7 @@ def run(
     from edgekit.runtime.row_source import panorama_doubts, plan_sources
     from edgekit.segment import SegmenterSettings
 
-    settings = _settings(config).seen_by(camera=camera, encoder=encoder)
+    settings = _settings(config, fps, sources).seen_by(camera=camera, encoder=encoder)
     if print_config:
         _print_config(settings)
         return
@@ -123,11 +126,13 @@ def _refuse_beside_site(sources: list[Path] | None, out: Path | None) -> None:
         raise typer.BadParameter("with --site the rows come from the cameras, and the site file names the folder")
 
 
-def _settings(config: Path | None) -> RunSettings:
+def _settings(config: Path | None, fps: float | None, sources: list[Path] | None) -> RunSettings:
+    from edgekit.runtime.row_view import with_rate
     from edgekit.runtime.settings import RunSettings
     from edgekit.settings_file import read_settings
 
-    return RunSettings() if config is None else read_settings(config, RunSettings)
+    settings = RunSettings() if config is None else read_settings(config, RunSettings)
+    return with_rate(settings, fps, sources or [])
 
 
 def _print_config(settings: RunSettings) -> None:

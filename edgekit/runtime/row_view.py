@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgekit.errors import SettingsError
 from edgekit.runtime.encoder import Odometer, open_odometer
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources.description import CameraDescription, read_camera
@@ -126,18 +128,37 @@ def view_of_camera(camera: CameraDescription | None, settings: RunSettings) -> R
 def open_row(path: Path, settings: RunSettings) -> FrameSource:
     """The frames of a row; a recording is turned upright as the camera of the settings is mounted.
 
+    Pictures of a folder have the rate of the settings, else of the camera that took them, else 30 a second.
+
     Raises:
         SettingsError: the description of the camera cannot be used.
         SourceError: the source cannot be read.
     """
     from edgekit.runtime.sources import open_source
+    from edgekit.runtime.sources.folder import RATE_HZ
     from edgekit.runtime.sources.mounting import Upright, turning
 
-    source = open_source(path)
-    if path.suffix == ".toml" or not settings.camera:
-        return source
-    turn = turning(read_camera(Path(settings.camera)))
+    camera = None if path.suffix == ".toml" else _camera(path, settings)
+    rate_hz = settings.rate_hz or (camera and camera.rate_hz) or RATE_HZ
+    source = open_source(path, rate_hz=rate_hz)
+    turn = None if camera is None else turning(camera)
     return source if turn is None else Upright(source, turn)
+
+
+def with_rate(settings: RunSettings, rate_hz: float | None, sources: Sequence[Path]) -> RunSettings:
+    """The settings with the rate of folders of pictures, where one is named.
+
+    Raises:
+        SettingsError: none of the sources is a folder, or the rate is not above 0.
+    """
+    if rate_hz is None:
+        return settings
+    if sources and all(path.exists() and not path.is_dir() for path in sources):
+        raise SettingsError(
+            f"{', '.join(map(str, sources))}: a video and a camera bring their own times",
+            mend="leave out --fps: it is the rate of a folder of pictures",
+        )
+    return replace(settings, rate_hz=rate_hz)
 
 
 def _camera(path: Path, settings: RunSettings) -> CameraDescription | None:

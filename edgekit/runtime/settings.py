@@ -56,10 +56,14 @@ class RunSettings:
     camera: str = ""
     """Description (TOML) of the camera that recorded the rows: its mounting, lens, roll, flat field, travel and scale
     apply. Empty: the recordings are upright and straight. A camera as the source brings its own."""
+    rate_hz: float | None = None
+    """Frames a second of folders of pictures; a video brings its own times. None: that of `camera`, else 30."""
 
     def __post_init__(self) -> None:
         if self.px_per_metre is not None and not 0 < self.px_per_metre < float("inf"):
             raise SettingsError(f"px_per_metre is {self.px_per_metre}", mend="give a number above 0, or leave it out")
+        if self.rate_hz is not None and not 0 < self.rate_hz < float("inf"):
+            raise SettingsError(f"rate_hz is {self.rate_hz}", mend="give frames a second, above 0, or leave it out")
 
     def with_tile_size(self, size_px: int) -> RunSettings:
         """The same settings for a model of another tile size.

@@ -57,6 +57,22 @@ def test_build_writes_what_it_promises(frames: Path, tmp_path: Path) -> None:
     assert cv2.imread(str(preview)).shape == (160, width, 3)
 
 
+def test_the_rate_of_a_folder_of_pictures_is_told(frames: Path, tmp_path: Path) -> None:
+    """At half of the rate the same row takes twice as long; a video brings its own times."""
+    films = {}
+    for fps in (30, 15):
+        out = tmp_path / str(fps)
+        edgekit(frames, "--out", out, "--fps", fps, "--quiet")
+        with (out / "offsets.csv").open(newline="") as file:
+            films[fps] = list(csv.DictReader(file))
+    assert [row["x_px"] for row in films[15]] == [row["x_px"] for row in films[30]]
+    assert float(films[15][-1]["time_s"]) == pytest.approx(59 / 15, abs=1e-3)
+    assert float(films[30][-1]["time_s"]) == pytest.approx(59 / 30, abs=1e-3)
+    (tmp_path / "row.mp4").write_bytes(b"film")
+    with pytest.raises(SettingsError, match="their own times"):
+        edgekit(tmp_path / "row.mp4", "--out", tmp_path / "x", "--fps", 15)
+
+
 def test_export_as_big_tiff_and_deep_zoom(frames: Path, tmp_path: Path) -> None:
     out = tmp_path / "row"
     edgekit("build", frames, "--out", out, "--kind", "png", "--quiet")

@@ -8,7 +8,9 @@ import cv2
 import numpy as np
 import pytest
 
-from edgekit.errors import SourceError
+from edgekit.errors import SettingsError, SourceError
+from edgekit.runtime.row_view import open_row
+from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.sources.pictures import is_cut_short
 
@@ -29,6 +31,26 @@ def test_order_is_natural(tmp_path: Path) -> None:
         cv2.imwrite(str(tmp_path / f"f{number}.png"), np.full((8, 8, 3), number, np.uint8))
     values = [int(frame.image[0, 0, 0]) for frame in open_source(tmp_path)]
     assert values == [1, 9, 10, 100]
+
+
+def test_times_follow_the_rate_of_the_settings_then_of_the_camera(tmp_path: Path) -> None:
+    frames = tmp_path / "row"
+    frames.mkdir()
+    for number in range(4):
+        cv2.imwrite(str(frames / f"{number}.png"), picture(number))
+    camera = tmp_path / "left.toml"
+
+    def times_s(settings: RunSettings) -> list[float]:
+        return [frame.time_s for frame in open_row(frames, settings)]
+
+    assert times_s(RunSettings()) == [number / 30 for number in range(4)]
+    camera.write_text('kind = "csi"\naddress = "0"\nrate_hz = 10\n')
+    assert times_s(RunSettings(camera=str(camera))) == [0.0, 0.1, 0.2, 0.3]
+    assert times_s(RunSettings(camera=str(camera), rate_hz=2.5)) == [0.0, 0.4, 0.8, 1.2]
+    camera.write_text('kind = "csi"\naddress = "0"\n')
+    assert times_s(RunSettings(camera=str(camera))) == [number / 30 for number in range(4)]
+    with pytest.raises(SettingsError, match="rate_hz is 0"):
+        RunSettings(rate_hz=0.0)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.9, 0.999])

@@ -11,6 +11,8 @@ from edgekit.errors import SourceError
 from edgekit.runtime.sources.faults import FaultLog
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, read_picture
 
+RATE_HZ = 30.0
+"""Frames a second of pictures of which nothing else is said."""
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -44,7 +46,7 @@ class FolderSource:
     in `faults`. Times are nominal: sequence number over `rate_hz`.
     """
 
-    def __init__(self, folder: Path, *, rate_hz: float = 30.0) -> None:
+    def __init__(self, folder: Path, *, rate_hz: float = RATE_HZ) -> None:
         """Look at the folder; no picture is decoded yet.
 
         Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 from edgekit.contracts import FrameSource
 from edgekit.errors import SourceError
 from edgekit.runtime.sources.description import read_camera, require_file
-from edgekit.runtime.sources.folder import FolderSource
+from edgekit.runtime.sources.folder import RATE_HZ, FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
 from edgekit.runtime.sources.stretch import StretchSource, parse_stretch
 
@@ -15,7 +15,7 @@ _NEVER_S = 20.0
 """A person who started this waits for the camera: one that never gave a frame by then is told, not waited for."""
 
 
-def open_source(path: Path, *, rate_hz: float = 30.0) -> FrameSource:
+def open_source(path: Path, *, rate_hz: float = RATE_HZ) -> FrameSource:
     """The source for a folder of pictures, a video file or a camera.
 
     Args:
