@@ -27,7 +27,7 @@ MODELS = ("models/*.py",)
 """Files of edgekit.export that a model depends on."""
 MAKERS = (*MODELS, "graphs/*.py", "rcnn.py", "fp16.py", "onnx_writer.py", "fold_constants.py")
 """Files of edgekit.export that a graph depends on, but for those in `OTHERS`."""
-OTHERS = ("yolo.py", "prototypes.py")
+OTHERS = ("yolo.py", "prototypes.py", "halves.py")
 
 
 class TorchvisionAnswers:

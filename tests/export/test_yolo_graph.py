@@ -226,3 +226,32 @@ class TestFoldedPrototypes:
         proto.upsample = torch.nn.Upsample(scale_factor=2)
         assert not can_fold(proto)
         assert not can_fold(torch.nn.Identity())
+
+
+@pytest.mark.parametrize("name", ["C2f", "C3k2", "C3k2 of C3k"])
+def test_a_block_of_two_first_convolutions_gives_what_the_block_gives(name):
+    from ultralytics.nn.modules.block import C2f, C3k2
+    from ultralytics.nn.modules.conv import Conv
+
+    from edgekit.export.graphs.halves import can_halve, halve_blocks
+
+    block = C2f(16, 24, n=2) if name == "C2f" else C3k2(16, 24, n=2, c3k="C3k" in name)
+    block.f = -1
+    picture = torch.rand(2, 16, 8, 8)
+    assert not can_halve(block.eval())  # its BatchNorms are not fused
+    for part in block.modules():
+        if type(part) is Conv:
+            part.conv.bias = torch.nn.Parameter(torch.rand(part.conv.out_channels))
+            part.bn = torch.nn.Identity()
+    with torch.no_grad():
+        torch.testing.assert_close(halve_blocks(torch.nn.Sequential(block))(picture), block(picture))
+
+
+def test_only_the_graph_for_the_cpu_has_halved_blocks():
+    kinds = {
+        target: {type(layer).__name__ for layer in build(SMALL, Weights(untrained_seed=3), target=target).module.layers}
+        for target in ("cpu", "tensorrt")
+    }
+    assert "HalvedC2f" in kinds["cpu"]
+    assert "C3k2" not in kinds["cpu"]
+    assert "HalvedC2f" not in kinds["tensorrt"]

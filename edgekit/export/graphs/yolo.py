@@ -13,6 +13,7 @@ from torch import nn
 
 from edgekit.contracts import ResultFlag
 from edgekit.export.graphs.boxes import probability
+from edgekit.export.graphs.halves import halve_blocks
 from edgekit.export.graphs.prototypes import FoldedPrototypes, can_fold, frame_of, interleave
 from edgekit.export.graphs.suppress import Suppressor
 from edgekit.export.recipe import Recipe, Target
@@ -115,7 +116,7 @@ class YoloGraph(nn.Module):
     def __init__(self, layers: nn.Sequential, settings: YoloSettings) -> None:
         super().__init__()
         head: Any = layers[-1]
-        self.layers = layers[:-1]
+        self.layers = halve_blocks(layers[:-1]) if settings.target == "cpu" else layers[:-1]
         self.head = HeadMaps(head, settings.target)
         self.taps = head.f
         self.settings = settings
@@ -227,9 +228,9 @@ class YoloGraph(nn.Module):
             rows: Any = count.max().to(torch.int64)  # traced, so that the graph draws the rows in use and no others
             drawn = compose(coefficients[:, :rows], flat, count).to(torch.uint8)
             if isinstance(self.head.proto, FoldedPrototypes):
-                drawn = interleave(drawn.reshape(-1, *prototypes.shape[2:])).reshape(batch, -1, height * width)
-            drawn = nn.functional.pad(drawn, (0, 0, 0, self.rows - rows))
-            return drawn.reshape(batch, self.rows, height, width)
+                drawn = interleave(drawn.reshape(-1, *prototypes.shape[2:]))
+            drawn = drawn.reshape(batch, -1, height, width)
+            return nn.functional.pad(drawn, (0, 0, 0, 0, 0, self.rows - rows))  # last, so that nothing is copied again
         drawn = compose(coefficients, flat, count).reshape(batch, self.rows, height, width)
         return drawn.to(torch.uint8)  # last, because TensorRT takes uint8 at the ends of a graph alone
 
