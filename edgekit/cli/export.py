@@ -69,7 +69,7 @@ def export(
     if (weights is None) == (untrained is None):
         raise typer.BadParameter("give --weights FILE or --untrained SEED, one of them")
     _require_torch()
-    _require_device(format_)
+    _require_weights_and_device(weights, format_)
     from edgekit.export.builder import Weights
     from edgekit.export.export import Request, export_all
 
@@ -89,13 +89,18 @@ def _check_format(name: str) -> None:
         raise typer.BadParameter(f"--format {name}: use one of {', '.join(FORMATS)}")
 
 
-def _require_device(format_: str) -> None:
-    """What an engine needs, before minutes of exporting.
+def _require_weights_and_device(weights: Path | None, format_: str) -> None:
+    """What an export needs, before minutes of exporting: the weights, and for an engine the device.
 
     Raises:
+        CheckpointError: no weights, or an empty file.
         MissingDependencyError: TensorRT, or the plugin for RTX, is not installed.
         ProviderError: there is no GPU that it can use.
     """
+    if weights is not None:
+        from edgekit.export.checkpoint import check_file
+
+        check_file(weights)
     if format_ == "rtx":
         from edgekit.segment.rtx_plugin import rtx_devices
 
@@ -111,8 +116,11 @@ def _require_device(format_: str) -> None:
 
 def _build_finished(graph: Path, format_: str, *, quiet: bool, as_json: bool) -> None:
     """The engine of a graph that was exported elsewhere: on the device, where there is no torch."""
+    from edgekit.segment.contract import check_file
+
     if format_ == "onnx":
         raise typer.BadParameter(f"{graph} is a graph already: name --format engine or rtx, or a recipe")
+    check_file(graph)
     with progress(quiet=quiet or as_json) as report:
         built = _build(graph, format_, report)
     if as_json:

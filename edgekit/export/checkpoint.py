@@ -54,15 +54,24 @@ def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = F
     Raises:
         CheckpointError: no such file, no checkpoint, cut short, or it wants a global that is not allowed.
     """
-    if not path.is_file():
-        raise CheckpointError(f"no weights file {path}")
-    if not path.stat().st_size:
-        raise CheckpointError(f"{path} is empty", mend="copy it again")
+    check_file(path)
     if trusted:
         return _read(path, weights_only=False, mend="")
     classes = [getattr(import_module(module), name) for module, names in allowed.items() for name in names.split()]
     with torch.serialization.safe_globals(classes):
         return _read(path, weights_only=True, mend=TRUST if allowed else f"{OTHER_RECIPE}; {TRUST}")
+
+
+def check_file(path: Path) -> None:
+    """Raise where there are no weights to read.
+
+    Raises:
+        CheckpointError: no such file, or an empty one.
+    """
+    if not path.is_file():
+        raise CheckpointError(f"no weights file {path}", mend="check the path")
+    if not path.stat().st_size:
+        raise CheckpointError(f"{path} is empty", mend="copy it again")
 
 
 def _read(path: Path, *, weights_only: bool, mend: str) -> Any:

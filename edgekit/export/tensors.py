@@ -8,6 +8,7 @@ from pathlib import Path
 import onnx
 
 from edgekit.errors import ModelError
+from edgekit.segment.contract import check_file
 
 Shape = tuple[int | str | None, ...]
 """A text or None stands for a size that is not fixed."""
@@ -19,10 +20,7 @@ def load_graph(path: Path) -> onnx.ModelProto:
     Raises:
         ModelError: no such file, empty, or no ONNX.
     """
-    if not path.is_file():
-        raise ModelError(f"no model file {path}", mend="check the path, or make one with `edgekit export`")
-    if not path.stat().st_size:
-        raise ModelError(f"{path} is empty", mend="copy or export it again")
+    check_file(path)
     try:
         model = onnx.load(path, load_external_data=False)
     except Exception as error:  # protobuf's DecodeError, by whichever of its implementations is installed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,18 @@ class Tensor:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join('?' if size is None else str(size) for size in self.shape)}]"
+
+
+def check_file(path: Path) -> None:
+    """Raise where there is no graph to read.
+
+    Raises:
+        ModelError: no such file, or an empty one.
+    """
+    if not path.is_file():
+        raise ModelError(f"no model file {path}", mend="check the path, or make one with `edgekit export`")
+    if not path.stat().st_size:
+        raise ModelError(f"{path} is empty", mend="copy or export it again")
 
 
 def read_info(metadata: Mapping[str, str], *, name: str) -> ModelInfo:

@@ -12,7 +12,7 @@ import onnxruntime as ort
 
 from edgekit.contracts import Choice, ModelInfo, TileResult
 from edgekit.errors import ModelError
-from edgekit.segment.contract import INPUT, Tensor, check_graph, check_tiles, expected_tensors, read_info
+from edgekit.segment.contract import INPUT, Tensor, check_file, check_graph, check_tiles, expected_tensors, read_info
 from edgekit.segment.ort_errors import meaning
 from edgekit.segment.providers import RTX, Options, effective_choice, full_name, provider_options, wanted_providers
 from edgekit.segment.rows import decode_rows
@@ -130,10 +130,7 @@ def _info(session: Any, path: Path) -> ModelInfo:
 
 def _open_session(path: Path, settings: SegmenterSettings) -> Any:
     """A session, or one line that says why there is none."""
-    if not path.is_file():
-        raise ModelError(f"no model file {path}", mend="check the path, or make one with `edgekit export`")
-    if not path.stat().st_size:
-        raise ModelError(f"{path} is empty", mend="copy or export it again")
+    check_file(path)
     options = ort.SessionOptions()
     options.log_severity_level = LOG_ERRORS_ONLY
     if settings.threads is not None:

@@ -12,7 +12,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from edgekit.errors import CheckpointError, ExportError, LabelsError, SettingsError, SourceError
+from edgekit.errors import CheckpointError, ExportError, LabelsError, ModelError, SettingsError, SourceError
 
 app = pytest.importorskip("edgekit.cli.export").app
 
@@ -65,6 +65,8 @@ def test_the_effective_recipe_is_shown(recipe):
         (("nothing-of-that-name", "--untrained", 1), SettingsError),
         (("mask_rcnn", "--untrained", 1, "--batch", 0), SettingsError),
         (("yolo11", "--weights", "/nowhere/w.pt"), CheckpointError),
+        (("yolo11", "--weights", "/nowhere/w.pt", "--format", "engine"), CheckpointError),
+        (("/nowhere/m.onnx", "--format", "engine"), ModelError),
         (("yolo11", "--untrained", 1, "--precision", "int8"), SettingsError),
         (("yolo11", "--untrained", 1, "--precision", "int8", "--images", "/nowhere"), SourceError),
         (("yolo11", "--untrained", 1, "--precision", "int8", "--labels", "/nowhere.json"), LabelsError),
