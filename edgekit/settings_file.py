@@ -1,7 +1,8 @@
-"""Frozen dataclasses of settings, read from the TOML files that a person edits.
+"""Frozen dataclasses, read from the TOML files that a person edits and from the JSON files that edgekit itself wrote.
 
 Unknown keys are refused with the nearest known one, values of a wrong type with the type that is wanted. A field may be
-text, a number, a truth value, a date, another dataclass (a table), a tuple of these (a list), or any of them or None.
+text, a number, a truth value, a date, another dataclass (a table), a tuple of these (a list), a mapping from texts to
+them, or any of them or None.
 """
 
 from __future__ import annotations
@@ -70,42 +71,57 @@ def read_toml(path: Path) -> dict[str, Any]:
     return values
 
 
-def settings_from(values: Mapping[str, Any], kind: type[Settings], *, within: str = "") -> Settings:
-    """Settings of one kind from keys and values; `within` is the table's name, for messages.
+def settings_from(
+    values: Mapping[str, Any], kind: type[Settings], *, within: str = "", others: bool = False
+) -> Settings:
+    """Settings of one kind from keys and values.
+
+    Args:
+        values: as TOML or JSON has them.
+        kind: a dataclass.
+        within: the table's name, for messages.
+        others: pass over keys that the kind does not have, for a file that holds more than is wanted of it.
 
     Raises:
         SettingsError: unknown or missing keys, values of a wrong type or out of range.
     """
     known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
     for key in values:
-        if key not in known:
+        if key not in known and not others:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
             raise SettingsError(f"unknown key {within + key!r}", mend=f"the nearest known key is {within + near!r}")
     for name, item in known.items():
         if name not in values and item.default is MISSING and item.default_factory is MISSING:
             raise SettingsError(f"the key {within + name!r} is missing")
     hints = get_type_hints(kind)
-    return kind(**{key: _convert(within + key, value, hints[key]) for key, value in values.items()})
+    read = {key: value for key, value in values.items() if key in known}
+    return kind(**{key: _convert(within + key, value, hints[key], others) for key, value in read.items()})
 
 
-def _convert(key: str, value: Any, wanted: Any) -> Any:
+def _convert(key: str, value: Any, wanted: Any, others: bool) -> Any:
     """The value as the field's type wants it."""
-    origin = get_origin(wanted)
-    if origin in (Union, types.UnionType):  # only "X or None": TOML has no null, so a value that is there is an X
-        return _convert(key, value, next(choice for choice in get_args(wanted) if choice is not type(None)))
+    origin, inner = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):  # only "X or None"; TOML has no null
+        return None if value is None else _convert(key, value, _not_none(inner), others)
     if origin is tuple:
         if not isinstance(value, list):
             raise SettingsError(f"{key} = {_shown(value)}", mend="write a list")
-        return tuple(_convert(key, item, get_args(wanted)[0]) for item in value)
+        return tuple(_convert(f"{key}[{number}]", item, inner[0], others) for number, item in enumerate(value))
     if origin is Literal:
-        if value not in get_args(wanted):
-            raise SettingsError(f"{key} = {_shown(value)}", mend=f"use one of: {', '.join(map(str, get_args(wanted)))}")
+        if value not in inner:
+            raise SettingsError(f"{key} = {_shown(value)}", mend=f"use one of: {', '.join(map(str, inner))}")
         return value
-    if is_dataclass(wanted):
+    if is_dataclass(wanted) or origin is Mapping:
         if not isinstance(value, dict):
-            raise SettingsError(f"{key} = {_shown(value)}", mend=f"write a table [{key}]")
-        return settings_from(value, wanted, within=f"{key}.")  # type: ignore[arg-type]
+            raise SettingsError(f"{key} = {_shown(value)}", mend=f"write a table [{key}] with keys and values")
+        if origin is Mapping:
+            return {name: _convert(f"{key}.{name}", item, inner[1], others) for name, item in value.items()}
+        return settings_from(value, wanted, within=f"{key}.", others=others)
     return _plain(key, value, wanted)
+
+
+def _not_none(choices: tuple[Any, ...]) -> Any:
+    return next(choice for choice in choices if choice is not type(None))
 
 
 def _plain(key: str, value: Any, wanted: Any) -> Any:
@@ -125,5 +141,5 @@ def _plain(key: str, value: Any, wanted: Any) -> Any:
 
 def _shown(value: Any) -> str:
     """A value in a message: one line, cut where it is long."""
-    text = repr(value)
+    text = "null" if value is None else repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -1,5 +1,6 @@
 """Files that a person edits: what is wrong is said, with the key and the mend."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -91,3 +92,35 @@ def test_a_path_that_is_no_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "a\0b", Path("/dev/zero")):
         with pytest.raises(SettingsError):
             read_settings(path, Site)
+
+
+@dataclass(frozen=True)
+class Row:
+    counts: Mapping[str, int]
+    length_m: float | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    rows: tuple[Row, ...]
+
+
+def test_json_that_edgekit_wrote_may_hold_null_mappings_and_more_than_is_read():
+    written = {"rows": [{"counts": {"ripe": 3}, "length_m": None, "told": "later"}], "created": "2026-11-30"}
+    assert settings_from(written, Report, others=True) == Report((Row({"ripe": 3}),))
+    with pytest.raises(SettingsError, match="unknown key 'created'"):
+        settings_from(written, Report)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"counts": {"ripe": "3"}}, r"rows\[1\]\.counts\.ripe = '3' - write a whole number"),
+        ({"counts": {"ripe": None}}, r"rows\[1\]\.counts\.ripe = null"),
+        ({"counts": 3}, r"rows\[1\]\.counts = 3 - write a table"),
+        ({}, r"'rows\[1\]\.counts' is missing"),
+    ],
+)
+def test_the_place_of_a_wrong_value_is_told(row, said):
+    with pytest.raises(SettingsError, match=said):
+        settings_from({"rows": [{"counts": {}}, row]}, Report, others=True)

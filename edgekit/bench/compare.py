@@ -1,8 +1,8 @@
-"""Two reports, one model each: differences with intervals, and a verdict for each figure."""
+"""Two reports, model by model: differences with intervals, and a verdict for each figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,36 +37,51 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Everything that two reports let one say."""
+class ModelComparison:
+    """A model of A and one of B."""
 
     a: str
     b: str
     differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that two reports let one say."""
+
+    pairs: tuple[ModelComparison, ...]
+    """The models of one name, in A's order; the only model of each where both have just one."""
+    only_in_a: tuple[str, ...]
+    only_in_b: tuple[str, ...]
+    """Names of the models that have no counterpart in the other report."""
     mismatches: tuple[str, ...]
-    """Why the two were not measured alike; empty where they were."""
+    """Why they were not measured alike; empty where they were."""
     remarks: tuple[str, ...] = ()
-    """What was not compared."""
+    """What was not compared, and why."""
 
 
 def compare(a: Json, b: Json, *, force: bool = False) -> Comparison:
-    """Compare the first models of two reports.
+    """Compare the models of two reports, by their names.
 
     Raises:
-        MeasurementError: other board, power mode, provider or data, and not `force`; the line names them. Or no figure
-            that both have.
+        MeasurementError: other board, power mode, provider or data, and not `force`; the line names them. Or no model
+            that both have, or no figure.
     """
-    mismatches = tuple(find_mismatches(a, b))
+    pairs, only_in_a, only_in_b = _paired(a["models"], b["models"])
+    mismatches = tuple(find_mismatches(a, b, pairs))
     if mismatches and not force:
         raise MeasurementError(f"not measured alike: {'; '.join(mismatches)}", mend="measure both on one device and "
                                "the same data, or look at the figures anyway with --force")  # fmt: skip
-    first, second = a["models"][0], b["models"][0]
-    differences = tuple(compare_models(first, second))
-    if all(item.difference is None for item in differences):
-        sides = (f"{side} has {_measured(model)}" for side, model in (("A", first), ("B", second)))
-        what = f"the two reports have no figure in common: {', '.join(sides)}"
-        raise MeasurementError(what, mend="bench both with the same sections and the same data")
-    return Comparison(first["name"], second["name"], differences, mismatches, tuple(_left_out(a, b)))
+    compared = tuple(
+        ModelComparison(first["name"], second["name"], tuple(compare_models(first, second))) for first, second in pairs
+    )
+    empty = [_nothing_in_common(first, second) for (first, second), found in zip(pairs, compared, strict=True)
+             if all(item.difference is None for item in found.differences)]  # fmt: skip
+    if len(empty) == len(pairs):
+        raise MeasurementError("; ".join(empty), mend="bench both with the same sections and the same data")
+    missing = [f"{name} is in {side} alone, and not compared" for side, names in (("A", only_in_a), ("B", only_in_b))
+               for name in names]  # fmt: skip
+    return Comparison(compared, only_in_a, only_in_b, mismatches, (*missing, *empty))
 
 
 def compare_models(first: Json, second: Json) -> list[Difference]:
@@ -79,19 +94,43 @@ def compare_models(first: Json, second: Json) -> list[Difference]:
     return [item for item in found if not (item.a is None and item.b is None)]
 
 
-def find_mismatches(a: Json, b: Json) -> list[str]:
-    """In what two reports were not measured alike, in words."""
+def find_mismatches(a: Json, b: Json, pairs: Sequence[tuple[Json, Json]]) -> list[str]:
+    """In what the models of two reports were not measured alike, in words; what holds for all of them is said once."""
+    by_pair = [list(_unlike(pair, (a, b))) for pair in pairs]
+    found: dict[str, None] = {}
+    for (first, _), texts in zip(pairs, by_pair, strict=True):
+        for text in texts:
+            of_all = all(text in others for others in by_pair)
+            found[text if of_all else f"{first['name']}: {text}"] = None
+    return list(found)
+
+
+def _paired(a: Sequence[Json], b: Sequence[Json]) -> tuple[list[tuple[Json, Json]], tuple[str, ...], tuple[str, ...]]:
+    """Models of one name, and the names that only one side has."""
+    if len(a) == len(b) == 1:
+        return [(a[0], b[0])], (), ()
+    in_a, in_b = ({model["name"]: model for model in models} for models in (a, b))
+    pairs = [(model, in_b[name]) for name, model in in_a.items() if name in in_b]
+    if not pairs:
+        raise MeasurementError(
+            f"the two reports have no model in common: A has {', '.join(in_a)}; B has {', '.join(in_b)}",
+            mend="models are matched by name: bench files of one name, or one model into each report",
+        )
+    return pairs, tuple(name for name in in_a if name not in in_b), tuple(name for name in in_b if name not in in_a)
+
+
+def _unlike(pair: tuple[Json, Json], reports: tuple[Json, Json]) -> list[str]:
+    first, second = pair
     found = []
-    first, second = a["models"][0], b["models"][0]
-    timed = all(model.get("latency") or model.get("device") for model in (first, second))
+    timed = all(model.get("latency") or model.get("device") for model in pair)
     for key in ("board", "processor", "cores") if timed else ():  # they do not move accuracy
-        found += _differs(key, _at(a, ("environment", key)), _at(b, ("environment", key)))
+        found += _differs(key, *(_at(report, ("environment", key)) for report in reports))
     same: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("device", ("device", "device")), ("power mode", ("device", "power_mode")),
         ("provider", ("provider", "effective")), ("data", ("accuracy", "data", "digest")),
     )  # fmt: skip
     for name, path in same:
-        if all(model.get(path[0]) is not None for model in (first, second)):
+        if all(model.get(path[0]) is not None for model in pair):
             found += _differs(name, _at(first, path), _at(second, path))
     return found
 
@@ -100,16 +139,15 @@ def _differs(name: str, a: Any, b: Any) -> list[str]:
     return [] if a == b else [f"{name} {str(a)[:40]} and {str(b)[:40]}"]
 
 
+def _nothing_in_common(first: Json, second: Json) -> str:
+    sides = (f"{side} has {_measured(model)}" for side, model in (("A", first), ("B", second)))
+    names = " and ".join(dict.fromkeys([first["name"], second["name"]]))
+    return f"{names}: no figure in common, {', '.join(sides)}"
+
+
 def _measured(model: Json) -> str:
     sections = [name for name in ("model", "latency", "device", "accuracy") if model.get(name)]
     return " and ".join(sections) or "nothing"
-
-
-def _left_out(a: Json, b: Json) -> Iterator[str]:
-    for side, report in (("A", a), ("B", b)):
-        others = ", ".join(str(model["name"]) for model in report["models"][1:])
-        if others:
-            yield f"{side} holds further models, which are not compared: {others}"
 
 
 def _difference(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from edgekit.bench.accuracy.coco_ap import require_hotcoco
 from edgekit.bench.accuracy.objects import Predictions, Truth, predictions_from_instances, truth_from_labels
@@ -15,17 +13,14 @@ from edgekit.bench.accuracy_section import accuracy_section, labels_section
 from edgekit.bench.artifacts import distinct_names
 from edgekit.bench.cost import Json, latency_and_device, model_section, pipeline_section, roofline_section
 from edgekit.bench.predict import predict_pictures, require_pictures, sample_tiles
+from edgekit.bench.report_file import document
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import ModelInfo, Progress, Segmenter
 from edgekit.device.choose import choose_probe
 from edgekit.environment import read_environment
-from edgekit.errors import EdgekitError, MeasurementError
+from edgekit.errors import EdgekitError
 from edgekit.labels import LabelSet, match_classes
 from edgekit.segment import SegmenterSettings, open_segmenter
-
-FORMAT, FORMAT_VERSION = "edgekit-bench", 1
-"""What a report file says of itself; the version rises when a reader of the older one would misread it."""
-
 
 FULL_AP_FLOOR = 0.005
 """A graph with a higher score floor loses AP: 0.05 costs 0.4 to 0.7 points, F1, AJI and R nothing (docs/bench.md)."""
@@ -101,37 +96,6 @@ def bench_model(
         return ModelRun(section)
     finally:
         segmenter.close()
-
-
-def document(models: Sequence[Json], labels: Json | None) -> Json:
-    """A report: what it is, when and where it was made, and its models."""
-    return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "environment": read_environment().as_dict(),
-        "labels": labels,
-        "models": list(models),
-    }
-
-
-def check_document(data: Any, name: str) -> Json:
-    """A report that was read from a file.
-
-    Raises:
-        MeasurementError: it is none, of a newer format, or holds no model.
-    """
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise MeasurementError(f"{name} is no report of edgekit bench", mend="name a JSON file that --out wrote")
-    if data.get("format_version") != FORMAT_VERSION:
-        raise MeasurementError(f"{name} has format version {data.get('format_version')}, this edgekit reads "
-                               f"{FORMAT_VERSION}", mend="measure again, or use the edgekit that wrote it")  # fmt: skip
-    models = data.get("models")
-    if not isinstance(models, list) or not all(isinstance(model, dict) and model.get("name") for model in models):
-        raise MeasurementError(f"{name} is damaged: its list of models cannot be read", mend="measure again")
-    if not models:
-        raise MeasurementError(f"{name} holds no model", mend="measure one: edgekit bench MODEL --out FILE")
-    return data
 
 
 def _cost_sections(

@@ -10,6 +10,9 @@ import typer
 from edgekit.cli.group import BareGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgekit.bench.compare import Difference
     from edgekit.bench.run import BenchData, ModelRun
     from edgekit.labels import LabelSet
 
@@ -127,7 +130,8 @@ def score(
     from edgekit.bench.accuracy_section import accuracy_section, labels_section
     from edgekit.bench.advice import RESULTS
     from edgekit.bench.predict import require_pictures
-    from edgekit.bench.run import ModelRun, document
+    from edgekit.bench.report_file import document
+    from edgekit.bench.run import ModelRun
     from edgekit.labels import read_labels
 
     settings = AccuracySettings(threshold=threshold)
@@ -150,27 +154,26 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="Compare other boards, modes or data all the same.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Differences of the first models of two reports, with intervals and a verdict: better, worse, or no evidence."""
+    """Differences of two reports, model by model, with intervals and a verdict: better, worse, or no evidence.
+
+    Models are matched by name; where each report holds one model, these two are compared, whatever they are called.
+    """
     from dataclasses import asdict
 
     from edgekit.bench.compare import compare as compared
+    from edgekit.bench.report_file import read_report
     from edgekit.cli.ui import print_json, warn
 
-    result = compared(_read(a), _read(b), force=force)
+    result = compared(read_report(a), read_report(b), force=force)
     warn(result.remarks)
     if as_json:
         print_json(asdict(result))
         return
     for mismatch in result.mismatches:
         typer.echo(f"not alike: {mismatch}")
-    typer.echo(f"A: {result.a} of {a}\nB: {result.b} of {b}")
-    rows = [["figure", "A", "B", "difference", "95 % interval", "B is"]]
-    for item in result.differences:
-        interval = f"{item.interval[0]:+.4g} to {item.interval[1]:+.4g}" if item.interval else "-"
-        rows.append(
-            [item.name, *(_short(value) for value in (item.a, item.b, item.difference)), interval, item.verdict]
-        )
-    _print_table(rows)
+    for pair in result.pairs:
+        typer.echo(f"A: {pair.a} of {a}\nB: {pair.b} of {b}")
+        _print_table(_difference_rows(pair.differences))
 
 
 @app.command(epilog="Example: edgekit bench table bench.json")
@@ -180,9 +183,10 @@ def table(
 ) -> None:
     """The paper's Tables 1 and 2 for these models, beside the paper's own figures."""
     from edgekit.bench.paper import TABLE_1_NOTE, table_1, table_2
+    from edgekit.bench.report_file import read_report
     from edgekit.cli.ui import print_json
 
-    models = _named_apart([(path, model) for path in reports for model in _read(path)["models"]])
+    models = _named_apart([(path, model) for path in reports for model in read_report(path)["models"]])
     first, second = table_1(models), table_2(models)
     if as_json:
         print_json({"table_1": first, "table_1_note": TABLE_1_NOTE, "table_2": second})
@@ -255,6 +259,15 @@ def _prepare(out: Path | None, report: Path | None) -> None:
     prepare_outputs(out, report)
 
 
+def _difference_rows(differences: Sequence[Difference]) -> list[list[str]]:
+    rows = [["figure", "A", "B", "difference", "95 % interval", "B is"]]
+    for item in differences:
+        interval = f"{item.interval[0]:+.4g} to {item.interval[1]:+.4g}" if item.interval else "-"
+        figures = (_short(value) for value in (item.a, item.b, item.difference))
+        rows.append([item.name, *figures, interval, item.verdict])
+    return rows
+
+
 def _named_apart(models: list[tuple[Path, dict[str, Any]]]) -> list[dict[str, Any]]:
     """The models of several reports; where two have one name, with the report's file before it."""
     names = [model["name"] for _, model in models]
@@ -284,13 +297,6 @@ def _with_masks(labels: LabelSet, masks: Path | None, ignore: str) -> tuple[Labe
     if masks is None:
         return labels, tuple(_listed(ignore))
     return add_ignore_masks(labels, masks), (*_listed(ignore), IGNORED_REGION)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    from edgekit.bench.run import check_document
-    from edgekit.labels.coco import read_json
-
-    return check_document(read_json(path), str(path))
 
 
 def _listed(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import replace
@@ -25,7 +26,8 @@ from edgekit.bench.paper import table_1, table_2
 from edgekit.bench.predict import predict_pictures, sample_tiles
 from edgekit.bench.report.html import html_report
 from edgekit.bench.report.markdown import markdown_report
-from edgekit.bench.run import ModelRun, check_document, document
+from edgekit.bench.report_file import check_document, document, read_report
+from edgekit.bench.run import ModelRun
 from edgekit.bench.settings import BenchSettings
 from edgekit.contracts import Instances, TileResult
 from edgekit.device.reading import Reading
@@ -33,6 +35,7 @@ from edgekit.errors import LabelsError, MeasurementError, SettingsError
 from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, write_coco
 from edgekit.masks import encode
 from tests.bench.scenes import scene
+from tests.damage import edited
 
 pytest.importorskip("hotcoco")
 pytest.importorskip("matplotlib")
@@ -116,16 +119,21 @@ def test_latency_and_device_sections_on_fakes() -> None:
     json.dumps([latency, device], allow_nan=False)
 
 
+def verdicts_of(comparison):
+    """Of the only pair of models."""
+    (pair,) = comparison.pairs
+    return {item.name: item.verdict for item in pair.differences}
+
+
 def test_compare_says_better_worse_and_no_evidence() -> None:
     good, bad = model("good"), model("bad", spoil=0.4, slow=2.0)
     a, b = (document([run.section], None) for run in (good, bad))
-    verdicts = {item.name: item.verdict for item in compare(a, b).differences}
+    verdicts = verdicts_of(compare(a, b))
     assert verdicts["mask_f1"] == "worse"
     assert verdicts["tile_ms_median"] == "worse"
-    back = {item.name: item.verdict for item in compare(b, a).differences}
+    back = verdicts_of(compare(b, a))
     assert back["mask_f1"] == "better"
-    same = compare(a, a)
-    assert {item.verdict for item in same.differences} == {"no evidence"}
+    assert set(verdicts_of(compare(a, a)).values()) == {"no evidence"}
 
 
 def test_compare_refuses_other_data_and_boards() -> None:
@@ -247,7 +255,8 @@ def test_commands_score_compare_and_table(tmp_path: Path) -> None:
     assert "Deploy" not in scored.output
     assert "**Scored: results**" in (tmp_path / "a.md").read_text()
     compared = runner.invoke(app, ["compare", str(tmp_path / "a.json"), str(tmp_path / "a.json"), "--json"])
-    assert {item["verdict"] for item in json.loads(compared.output)["differences"]} == {"no evidence"}
+    (pair,) = json.loads(compared.output)["pairs"]
+    assert {item["verdict"] for item in pair["differences"]} == {"no evidence"}
     shown = runner.invoke(app, ["table", str(tmp_path / "a.json"), "--json"])
     assert json.loads(shown.output)["table_1"][1][0] == "results"
 
@@ -255,17 +264,66 @@ def test_commands_score_compare_and_table(tmp_path: Path) -> None:
 def test_what_only_one_side_measured_is_named_and_nothing_in_common_is_refused() -> None:
     whole = model("whole").section
     a, b = {**whole, "latency": None}, {**whole, "accuracy": None}
-    verdicts = {item.name: item.verdict for item in compare(document([a], None), document([b], None)).differences}
+    verdicts = verdicts_of(compare(document([a], None), document([b], None)))
     assert verdicts["mask_f1"] == "not measured in B"
     assert verdicts["tile_ms_median"] == "not measured in A"
     assert verdicts["macs_per_image"] == "no evidence"
     with pytest.raises(MeasurementError, match="A has accuracy, B has latency"):
         compare(document([{**a, "model": None}], None), document([{**b, "model": None}], None))
     lighter = {**whole, "model": {**whole["model"], "macs_per_image": 1e9}}
-    told = {item.name: item.verdict for item in compare(document([whole], None), document([lighter], None)).differences}
+    told = verdicts_of(compare(document([whole], None), document([lighter], None)))
     assert told["macs_per_image"] == "better"
-    several = compare(document([whole, lighter], None), document([whole], None))
-    assert several.remarks == ("A holds further models, which are not compared: whole",)
+
+
+def test_models_of_two_reports_are_matched_by_name_and_those_without_counterpart_named() -> None:
+    good, bad, alone = model("good").section, model("bad", spoil=0.4).section, model("alone").section
+    result = compare(document([alone, bad, good], None), document([good, bad], None))
+    assert [(pair.a, pair.b) for pair in result.pairs] == [("bad", "bad"), ("good", "good")]
+    assert {item.verdict for pair in result.pairs for item in pair.differences} == {"no evidence"}
+    assert (result.only_in_a, result.only_in_b) == (("alone",), ())
+    assert result.remarks == ("alone is in A alone, and not compared",)
+    with pytest.raises(MeasurementError, match="no model in common: A has alone, bad; B has good"):
+        compare(document([alone, bad], None), document([good], None))
+    elsewhere = json.loads(json.dumps(good)) | {"provider": {"effective": "cuda"}}
+    with pytest.raises(MeasurementError, match="alike: good: provider cpu and cuda"):
+        compare(document([good, bad], None), document([elsewhere, bad], None))
+    timed = {**good, "accuracy": None, "model": None}
+    one_empty = compare(document([{**good, "latency": None, "model": None}, bad], None), document([timed, bad], None))
+    assert one_empty.remarks == ("good: no figure in common, A has accuracy, B has latency",)
+
+
+def short(section):
+    """A model with what is read of a report again, and little of it, so that thousands of edits take seconds."""
+    accuracy, latency = section["accuracy"], section["latency"]
+    kept = {name: accuracy[name] for name in ("data", "figures", "reliability", "draws")}
+    kept["figures"] = {name: kept["figures"][name] for name in ("mask_f1", "r")}
+    kept["draws"] = {**kept["draws"], "values": {"mask_f1": kept["draws"]["values"]["mask_f1"][:5]}}
+    timed = {name: latency[name] for name in ("tile_ms_median", "tiles_per_call")}
+    return {**section, "accuracy": kept, "latency": {**timed, "samples_ms": latency["samples_ms"][:5]}}
+
+
+def test_hand_edited_reports_are_refused_in_one_line_or_read(tmp_path: Path) -> None:
+    from edgekit.cli.bench import app
+
+    whole = json.loads(json.dumps(document([short(model("alpha").section)], None)))
+    first, path = tmp_path / "whole.json", tmp_path / "edited.json"
+    first.write_text(json.dumps(whole))
+    refused = 0
+    for _, wrong in edited(whole, items=1):
+        path.write_text(json.dumps(wrong))
+        with contextlib.suppress(MeasurementError):
+            refused += 1
+            read = read_report(path)
+            compare(whole, read, force=True)
+            table_1(read["models"]), table_2(read["models"])
+            refused -= 1
+    assert refused > 100
+    whole["models"][0]["latency"]["samples_ms"][3] = "20 ms"
+    path.write_text(json.dumps(whole))
+    told = CliRunner().invoke(app, ["compare", str(first), str(path)]).exception
+    assert isinstance(told, MeasurementError)
+    mend = "write a number, or measure again"
+    assert str(told) == f"{path}: models[0].latency.samples_ms[3] = '20 ms' - {mend}"
 
 
 def test_models_of_one_name_are_told_apart(tmp_path: Path) -> None:
@@ -298,7 +356,9 @@ def test_models_with_boxes_alone_are_told_apart_by_their_boxes() -> None:
 
 def test_damaged_reports_are_refused(tmp_path: Path) -> None:
     whole = {"format": "edgekit-bench", "format_version": 1, "models": []}
-    for broken, told in ((whole, "holds no model"), ({**whole, "models": [3]}, "damaged"), ({}, "no report")):
+    twice = {**whole, "models": [{"name": "a"}, {"name": "a"}]}
+    for broken, told in ((whole, "holds no model"), ({**whole, "models": [3]}, r"models\[0\] = 3"),
+                         (twice, "two models named a"), ({}, "no report")):  # fmt: skip
         with pytest.raises(MeasurementError, match=told):
             check_document(broken, "x")
 
