@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import cv2
@@ -17,6 +18,7 @@ from edgekit.calibration.session.run_tiles import TilePixels
 from edgekit.contracts import Instances
 from edgekit.errors import LabelsError, RunFolderError
 from edgekit.labels import read_labels, write_coco, write_cvat, write_labelme, write_yolo
+from tests.damage import edited
 
 
 def silent(stage: str, done: int, total: int | None = None) -> None:
@@ -171,8 +173,30 @@ def test_a_damaged_session_is_refused(field, tmp_path):
     sampled(field, tmp_path / "s", n=10)
     path = tmp_path / "s" / "session.json"
     path.write_text(path.read_text()[:100])
-    with pytest.raises(LabelsError, match="cannot be read"):
+    with pytest.raises(LabelsError, match="is no JSON"):
         read_session(tmp_path / "s")
+
+
+def test_a_hand_edited_session_is_refused_with_its_key_or_read(field, tmp_path):
+    folder = tmp_path / "s"
+    sampled(field, folder, n=10)
+    for name in ("session.json", "predictions.coco.json"):
+        before, refused = (folder / name).read_bytes(), 0
+        for _, wrong in edited(json.loads(before), items=1):
+            (folder / name).write_text(json.dumps(wrong))
+            with contextlib.suppress(LabelsError):
+                refused += 1
+                read_session(folder)
+                refused -= 1
+        assert refused > 50
+        (folder / name).write_bytes(before)
+    values = json.loads((folder / "session.json").read_text())
+    values["tiles"][1]["x_px"] = "12"
+    (folder / "session.json").write_text(json.dumps(values))
+    with pytest.raises(
+        LabelsError, match=r"session\.json cannot be read: tiles\[1\]\.x_px = '12' - write a whole number"
+    ):
+        read_session(folder)
 
 
 def test_a_choice_covers_the_run_and_keeps_the_confidences():

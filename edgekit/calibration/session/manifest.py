@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from edgekit.atomic import write_atomic
 from edgekit.calibration.session.tiles import SessionTile
 from edgekit.contracts import Instances, TileSpec
-from edgekit.errors import LabelsError
+from edgekit.errors import LabelsError, SettingsError
 from edgekit.labels import LabelledPicture, LabelSet, picture_from_instances, write_coco
-from edgekit.masks import decode
+from edgekit.labels.coco import read_json
+from edgekit.masks import CocoRle, decode
+from edgekit.settings_file import settings_from
 
 MANIFEST = "session.json"
 PREDICTIONS = "predictions.coco.json"
 IMAGES = "images"
 FORMAT = 1
-
-DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
-"""What reading a file raises that is cut, or that something else wrote."""
+MEND = "sample the run again"
+Record = TypeVar("Record")
 
 Mode = Literal["marks", "tiles"]
 """marks: chosen predictions are checked, other fruit need not be drawn; tiles: every fruit of a tile is labelled."""
@@ -40,7 +42,7 @@ class Session:
     score_floor: float
     mode: Mode
     tiles: tuple[SessionTile, ...]
-    prelabels: dict[str, str]
+    prelabels: Mapping[str, str]
     """SHA-256 of every file of pre-labels as it was written, by its path in the folder: tells what was corrected."""
 
     @property
@@ -57,17 +59,13 @@ def write_session(session: Session) -> None:
     """
     pictures = tuple(picture_of(tile, tile.instances, session.class_names) for tile in session.tiles)
     write_coco(LabelSet(pictures, session.class_names), session.folder / PREDICTIONS)
-    tiles = [
-        {"name": tile.name, "source": tile.source, "number": tile.spec.number, "x_px": tile.spec.x_px}
-        | {"y_px": tile.spec.y_px, "size_px": tile.spec.size_px, "panorama_height_px": tile.panorama_height_px}
-        | {"marks": None if tile.marks is None else list(tile.marks)}
+    tiles = tuple(
+        _TileEntry(tile.name, tile.source, tile.spec.number, tile.spec.x_px, tile.spec.y_px, tile.spec.size_px,
+                   tile.panorama_height_px, tile.marks)
         for tile in session.tiles
-    ]
-    values = {
-        "format": FORMAT, "model_id": session.model_id, "model": session.model, "precision": session.precision,
-        "class_names": list(session.class_names), "score_floor": session.score_floor, "mode": session.mode,
-        "tiles": tiles, "prelabels": session.prelabels,
-    }  # fmt: skip
+    )  # fmt: skip
+    common = {name: getattr(session, name) for name in _COMMON}
+    values = asdict(_Manifest(format=FORMAT, tiles=tiles, **common))
     write_atomic(session.folder / MANIFEST, (json.dumps(values, indent=1) + "\n").encode())
 
 
@@ -85,59 +83,134 @@ def read_session(folder: Path) -> Session:
     """Read a session folder.
 
     Raises:
-        LabelsError: no session, a damaged one, or one of another format.
+        LabelsError: no session, one of another format, or a damaged one: the line names the file and the key.
     """
     path = folder / MANIFEST
+    values = _read_json(path)
+    if values.get("format") != FORMAT:
+        raise LabelsError(f"{path} has format {values.get('format')}", mend=f"this edgekit reads format {FORMAT}")
+    manifest, predictions = _record(values, _Manifest, path), _read_predictions(folder / PREDICTIONS)
+    common = {name: getattr(manifest, name) for name in _COMMON}
+    return Session(folder, tiles=tuple(_tile(entry, predictions, path) for entry in manifest.tiles), **common)
+
+
+@dataclass(frozen=True)
+class _TileEntry:
+    """A tile as `session.json` has it; see `SessionTile`."""
+
+    name: str
+    source: int
+    number: int
+    x_px: int
+    y_px: int
+    size_px: int
+    panorama_height_px: int
+    marks: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    """The content of `session.json`; see `Session`."""
+
+    format: int
+    model_id: str
+    model: str
+    precision: str
+    class_names: tuple[str, ...]
+    score_floor: float
+    mode: Mode
+    tiles: tuple[_TileEntry, ...]
+    prelabels: Mapping[str, str]
+
+
+_COMMON = ("model_id", "model", "precision", "class_names", "score_floor", "mode", "prelabels")
+"""What a session and its file have alike."""
+
+
+@dataclass(frozen=True)
+class _Picture:
+    id: int
+    file_name: str
+
+
+@dataclass(frozen=True)
+class _Rle:
+    size: tuple[int, ...]
+    counts: str
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    image_id: int
+    category_id: int
+    """The model's class, counted from 1."""
+    bbox: tuple[float, ...]
+    """x, y, width, height."""
+    score: float
+    segmentation: _Rle
+
+    def __post_init__(self) -> None:
+        for name, values, length in (("bbox", self.bbox, 4), ("segmentation.size", self.segmentation.size, 2)):
+            if len(values) != length:
+                raise SettingsError(f"a {name} of {len(values)} numbers", mend=f"write {length}")
+        if not (0 <= self.score <= 1 and 1 <= self.category_id < 2**31):
+            what = f"a prediction of category {self.category_id} with score {self.score:g}"
+            raise SettingsError(what, mend="categories begin at 1, scores lie between 0 and 1")
+
+
+@dataclass(frozen=True)
+class _Predictions:
+    """What is read of `predictions.coco.json`."""
+
+    images: tuple[_Picture, ...]
+    annotations: tuple[_Prediction, ...]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise LabelsError(f"{path} cannot be read: no object of keys and values", mend=MEND)
+    return values
+
+
+def _record(values: dict[str, Any], kind: type[Record], path: Path) -> Record:
     try:
-        values: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if values["format"] != FORMAT:
-            raise LabelsError(f"{path} has format {values['format']}", mend=f"this edgekit reads format {FORMAT}")
-        predictions = _read_predictions(folder / PREDICTIONS)
-        return Session(
-            folder=folder,
-            model_id=values["model_id"],
-            model=values["model"],
-            precision=values["precision"],
-            class_names=tuple(values["class_names"]),
-            score_floor=float(values["score_floor"]),
-            mode=values["mode"],
-            tiles=tuple(_tile(item, predictions) for item in values["tiles"]),
-            prelabels=dict(values["prelabels"]),
-        )
-    except DAMAGE as error:
-        raise LabelsError(f"{path} cannot be read: {_reason(error)}", mend="sample the run again") from error
+        return settings_from(values, kind, others=True)
+    except SettingsError as error:
+        mend = f"{error.mend}, or {MEND}" if error.mend else MEND
+        raise LabelsError(f"{path} cannot be read: {error.what}", mend=mend) from error
 
 
-def _reason(error: Exception) -> str:
-    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
+def _tile(entry: _TileEntry, predictions: dict[str, list[_Prediction]], path: Path) -> SessionTile:
+    if entry.name not in predictions:
+        raise LabelsError(f"{path} cannot be read: tile {entry.name} is not in {PREDICTIONS}", mend=MEND)
+    spec = TileSpec(entry.number, entry.x_px, entry.y_px, entry.size_px)
+    found = _instances(predictions[entry.name])
+    if entry.marks is not None and not all(0 <= mark < len(found) for mark in entry.marks):
+        what = f"{path} cannot be read: {entry.name} marks a prediction that it does not have"
+        raise LabelsError(what, mend=MEND)
+    return SessionTile(entry.name, entry.source, spec, entry.panorama_height_px, found, entry.marks)
 
 
-def _tile(item: dict[str, Any], predictions: dict[str, list[dict[str, Any]]]) -> SessionTile:
-    spec = TileSpec(item["number"], item["x_px"], item["y_px"], item["size_px"])
-    marks = None if item["marks"] is None else tuple(item["marks"])
-    found = _instances(predictions[item["name"]])
-    if marks is not None and not all(0 <= mark < len(found) for mark in marks):
-        raise ValueError(f"{item['name']} marks a prediction that it does not have")
-    return SessionTile(item["name"], item["source"], spec, item["panorama_height_px"], found, marks)
-
-
-def _read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Annotations of each picture, in the order of the file, which is that of the run."""
-    try:
-        data = json.loads(path.read_text("utf-8"))
-        names = {image["id"]: image["file_name"] for image in data["images"]}
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
-        for annotation in data["annotations"]:
-            found[names[annotation["image_id"]]].append(annotation)
-    except DAMAGE as error:
-        raise LabelsError(f"{path} cannot be read: {_reason(error)}", mend="sample the run again") from error
+def _read_predictions(path: Path) -> dict[str, list[_Prediction]]:
+    """Predictions of each picture, in the order of the file, which is that of the run."""
+    data = _record(_read_json(path), _Predictions, path)
+    names = {image.id: image.file_name for image in data.images}
+    found: dict[str, list[_Prediction]] = {name: [] for name in names.values()}
+    for number, prediction in enumerate(data.annotations):
+        if prediction.image_id not in names:
+            what = (
+                f"{path} cannot be read: annotations[{number}] is of picture {prediction.image_id}, which is not in it"
+            )
+            raise LabelsError(what, mend=MEND)
+        found[names[prediction.image_id]].append(prediction)
     return found
 
 
-def _instances(rows: list[dict[str, Any]]) -> Instances:
-    """Categories of the file are the model's classes, counted from 1."""
-    boxes = np.array([row["bbox"] for row in rows], np.float32).reshape(-1, 4)
+def _instances(rows: list[_Prediction]) -> Instances:
+    boxes = np.array([row.bbox for row in rows], np.float32).reshape(-1, 4)
     boxes[:, 2:] += boxes[:, :2]
-    scores = np.array([row["score"] for row in rows], np.float32)
-    labels = np.array([row["category_id"] - 1 for row in rows], np.int32)
-    return Instances(boxes, scores, labels, tuple(decode(row["segmentation"]) for row in rows))
+    scores = np.array([row.score for row in rows], np.float32)
+    labels = np.array([row.category_id - 1 for row in rows], np.int32)
+    outlines = [CocoRle(size=list(row.segmentation.size), counts=row.segmentation.counts) for row in rows]
+    return Instances(boxes, scores, labels, tuple(decode(outline) for outline in outlines))
