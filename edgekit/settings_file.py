@@ -111,10 +111,10 @@ def _convert(key: str, value: Any, wanted: Any, others: bool) -> Any:
         if value not in inner:
             raise SettingsError(f"{key} = {_shown(value)}", mend=f"use one of: {', '.join(map(str, inner))}")
         return value
-    if is_dataclass(wanted) or origin is Mapping:
+    if is_dataclass(wanted) or origin in (Mapping, dict):
         if not isinstance(value, dict):
             raise SettingsError(f"{key} = {_shown(value)}", mend=f"write a table [{key}] with keys and values")
-        if origin is Mapping:
+        if origin is not None:
             return {name: _convert(f"{key}.{name}", item, inner[1], others) for name, item in value.items()}
         return settings_from(value, wanted, within=f"{key}.", others=others)
     return _plain(key, value, wanted)

@@ -6,9 +6,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
-from edgekit.errors import ModelError, StorageError
+from edgekit.errors import ModelError, SettingsError, StorageError
+from edgekit.settings_file import settings_from
 
 Kind = Literal["model", "profile"]
 ITEM_NAME = "item.json"
@@ -58,13 +59,12 @@ def read_item(folder: Path) -> Item | None:
         StorageError: the disk cannot be read.
     """
     try:
-        values: dict[str, Any] = json.loads((folder / ITEM_NAME).read_bytes())
-        item = Item(**values)
+        item = settings_from(dict(json.loads((folder / ITEM_NAME).read_bytes())), Item)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(f"cannot read {folder / ITEM_NAME}: {error.strerror}") from error
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, SettingsError):
         return None
     return item if item.digest == folder.name else None
 

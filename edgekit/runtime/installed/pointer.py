@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from edgekit.atomic import write_atomic
+from edgekit.errors import SettingsError
+from edgekit.settings_file import settings_from
 
 REMEMBERED = 10
 """Earlier items that can be gone back to."""
@@ -36,9 +38,8 @@ class Pointer:
 def read_pointer(path: Path) -> Pointer:
     """The pointer in a file; nothing active where there is none or it is damaged."""
     try:
-        values = json.loads(path.read_bytes())
-        return Pointer(values["active"], tuple(values["earlier"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return settings_from(dict(json.loads(path.read_bytes())), Pointer)
+    except (OSError, ValueError, TypeError, SettingsError):
         return Pointer()
 
 

@@ -22,6 +22,7 @@ from edgekit.runtime.installed import place
 from edgekit.runtime.installed.named import named_model, named_profile
 from edgekit.runtime.installed.store import Store
 from edgekit.segment.digest import file_digest
+from tests.damage import edited
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "calibration" / "example" / "example-pepper.toml"
 
@@ -164,6 +165,23 @@ def test_names_and_digits_find_an_item(store, tmp_path):
         store.find("model", "m7")
     with pytest.raises(SettingsError, match="names 2 models"):
         store.find("model", "")
+
+
+def test_descriptions_of_other_types_are_as_damaged_ones(store, tmp_path):
+    """What is written by hand there is not taken, or read; it never ends in a trace."""
+    item = store.install(graph(tmp_path))
+    store.activate(item)
+    for name in ("item.json", "active-model.json"):
+        (path,) = store.root.rglob(name)
+        whole = path.read_bytes()
+        for _, wrong in edited(json.loads(whole)):
+            path.write_text(json.dumps(wrong))
+            for found in store.items("model"):
+                assert found.kind in ("model", "profile")
+                assert all(isinstance(text, str) for text in (found.described, found.file, *found.files.values()))
+            active = store.pointer("model").active
+            assert active is None or isinstance(active, str)
+        path.write_bytes(whole)
 
 
 def test_a_damaged_pointer_is_no_active_model(store, tmp_path):
