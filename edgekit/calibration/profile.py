@@ -172,13 +172,6 @@ class Profile(SeasonFacts):
         """Whether the day lies in the season."""
         return self.from_date <= day <= self.to_date
 
-    def threshold_at(self, height: float) -> float:
-        """The threshold at a height, 0 at the top of the panorama and 1 at its bottom."""
-        for band in self.bands:
-            if band.top <= height <= band.bottom:
-                return band.threshold
-        return self.threshold
-
 
 def _require_share(name: str, value: float) -> None:
     if not 0 <= value <= 1:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit.atomic import write_atomic
 from edgekit.calibration.pairs import Floats, Pairs, require_shares
 from edgekit.calibration.units import Texts, units_by_name, units_by_pattern
 from edgekit.errors import LabelsError
@@ -78,27 +77,6 @@ def read_pairs(path: Path, *, unit_pattern: str | None = None) -> Pairs:
         units = table.texts(UNIT) if UNIT in table.names else units_by_name(tiles)
     height = table.shares(HEIGHT) if HEIGHT in table.names else None
     return Pairs(table.shares("confidence"), table.shares("iou"), tiles, height, units)
-
-
-def write_pairs(pairs: Pairs, path: Path) -> None:
-    """Write pairs so that `read_pairs` gives the same ones back, to the last bit.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    columns = {
-        "confidence": pairs.confidence,
-        "iou": pairs.iou,
-        "tile": pairs.tile,
-        HEIGHT: pairs.height,
-        UNIT: pairs.unit,
-    }
-    there = {name: column.tolist() for name, column in columns.items() if column is not None}
-    table.writerow(there)
-    table.writerows(zip(*there.values(), strict=True))
-    write_atomic(path, text.getvalue().encode())
 
 
 def _read_table(path: Path) -> _Table:

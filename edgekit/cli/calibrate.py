@@ -17,7 +17,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Set the seas
 FOLDER = Path("calibration")
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="F", help="Every figure as JSON; - prints it.")]
 FolderOption = Annotated[Path, typer.Option("--profiles", help="Folder of season profiles.")]
-DateOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day, such as 2026-03-01.")]
 
 
 @app.command(epilog="Example: edgekit calibrate sample runs/row12 --n 60 --out sessions/may")

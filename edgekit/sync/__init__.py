@@ -2,7 +2,7 @@
 
 from edgekit.sync.send import SendSettings, Sent, send_run
 from edgekit.sync.settings import MqttSettings, RetrySettings, SyncSettings
-from edgekit.sync.state import is_synchronised, synchronised_files
+from edgekit.sync.state import targets_with_all
 from edgekit.sync.target import Target
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Sent",
     "SyncSettings",
     "Target",
-    "is_synchronised",
     "send_run",
-    "synchronised_files",
+    "targets_with_all",
 ]

@@ -32,6 +32,11 @@ class FileEntry:
     md5: str
     """What object stores call the ETag of a file that was sent in one piece."""
 
+    @property
+    def seen(self) -> tuple[int, int]:
+        """Size in bytes and time of change, ns: where they are the same, the file is taken to be."""
+        return self.size_bytes, self.mtime_ns
+
 
 def run_files(run: Path) -> Iterator[Path]:
     """Every file of a run that is sent, in order of its path: locks, journals and half written files are left out."""
@@ -59,7 +64,7 @@ def read_entry(run: Path, path: Path, known: Mapping[str, FileEntry]) -> FileEnt
     try:
         stat = path.stat()
         earlier = known.get(name)
-        if earlier is not None and (earlier.size_bytes, earlier.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+        if earlier is not None and earlier.seen == (stat.st_size, stat.st_mtime_ns):
             return earlier
         sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
         for chunk in chunks_of(path):

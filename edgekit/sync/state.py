@@ -8,6 +8,7 @@ record and at the target: that is what makes deleting safe.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from edgekit.atomic import write_atomic
-from edgekit.sync.files import STATE_NAME, FileEntry
+from edgekit.errors import SettingsError
+from edgekit.settings_file import settings_from
+from edgekit.sync.files import STATE_NAME, FileEntry, run_files
 
 SCHEMA = 1
 
@@ -52,7 +55,7 @@ def read_state(run: Path) -> SyncState:
         if values["schema"] != SCHEMA:
             return SyncState()
         return SyncState({name: _target(item) for name, item in values["targets"].items()})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingsError):
         return SyncState()
 
 
@@ -65,22 +68,23 @@ def write_state(run: Path, state: SyncState) -> None:
     write_atomic(run / STATE_NAME, json.dumps({"schema": SCHEMA, **asdict(state)}, indent=1).encode())
 
 
-def synchronised_files(run: Path) -> frozenset[str]:
-    """Paths of the files, relative to the run, whose bytes as they are now lie verified at some target."""
-    here = {}
-    for name, entry in read_state(run).known().items():
-        try:
-            stat = (run / name).stat()
-        except OSError:
-            continue
-        here[name] = (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
-    return frozenset(name for name, same in here.items() if same)
+def targets_with_all(run: Path) -> tuple[str, ...]:
+    """Names of the targets at which the whole finished run lies verified, with every file as it is here now.
 
-
-def is_synchronised(run: Path) -> bool:
-    """True where a target has the whole finished run."""
-    return any(state.complete for state in read_state(run).targets.values())
+    A file that was changed or added after the last sync lies nowhere else: then the run is at no target.
+    """
+    now = {}
+    for path in run_files(run):
+        with contextlib.suppress(FileNotFoundError):  # it was deleted while we looked
+            stat = path.stat()
+            now[path.relative_to(run).as_posix()] = (stat.st_size, stat.st_mtime_ns)
+    return tuple(
+        target for target, state in read_state(run).targets.items()
+        if state.complete and now.items() <= {name: entry.seen for name, entry in state.files.items()}.items()
+    )  # fmt: skip
 
 
 def _target(values: dict[str, Any]) -> TargetState:
-    return TargetState(bool(values["complete"]), {name: FileEntry(**item) for name, item in values["files"].items()})
+    return TargetState(
+        bool(values["complete"]), {name: settings_from(item, FileEntry) for name, item in values["files"].items()}
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 
@@ -36,3 +38,14 @@ def make_profile(pairs: Pairs, **changes: object) -> Profile:
         **changes,
     }
     return build_profile(fit_threshold(pairs, 0.5), pairs, SeasonFacts(**facts), level=0.95)
+
+
+def write_pairs(pairs: Pairs, path: Path) -> None:
+    """A table as `edgekit calibrate fit --pairs` takes it, with every number in full."""
+    columns = {"confidence": pairs.confidence, "iou": pairs.iou, "tile": pairs.tile,
+               "height": pairs.height, "unit": pairs.unit}  # fmt: skip
+    there = {name: column.tolist() for name, column in columns.items() if column is not None}
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(there)
+        table.writerows(zip(*there.values(), strict=True))

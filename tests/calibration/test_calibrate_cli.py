@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibration_data import draw_session, make_profile
+from calibration_data import draw_session, make_profile, write_pairs
 from calibration_run import MODEL_ID, Field, label_marks, make_run
 from typer.testing import CliRunner
 
 from edgekit.calibration import Pairs, load_profile, write_profile
 from edgekit.calibration.session import read_session
-from edgekit.calibration.table import write_pairs
 from edgekit.cli.calibrate import app
 from edgekit.errors import CalibrationError, EdgekitError, LabelsError, ProfileError, SettingsError, StorageError
 from edgekit.labels import write_labelme

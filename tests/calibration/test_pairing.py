@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calibration_data import write_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekit.calibration import CalibrationRefused, Pairs
 from edgekit.calibration.pairing import TilePlace, best_label, pair_tile
-from edgekit.calibration.table import read_pairs, write_pairs
+from edgekit.calibration.table import read_pairs
 from edgekit.calibration.units import units_by_name
 from edgekit.contracts import Instances, MaskCrop
 from edgekit.errors import LabelsError, SettingsError

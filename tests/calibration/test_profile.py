@@ -207,12 +207,3 @@ def test_values_that_cannot_be(changes):
         assert broken != text
         with pytest.raises(ProfileError):
             parse_profile(broken.encode(), "x")
-
-
-def test_bands_give_a_threshold_by_height():
-    profile = dataclasses.replace(
-        PROFILE, bands=(ProfileBand(0, 0.5, 0.3, 0.02, 40), ProfileBand(0.5, 1, 0.6, 0.03, 50))
-    )
-    assert profile.threshold_at(0.2) == 0.3
-    assert profile.threshold_at(0.9) == 0.6
-    assert PROFILE.threshold_at(0.9) == PROFILE.threshold

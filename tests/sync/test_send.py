@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgekit.errors import RunFolderError, SettingsError, SyncError
-from edgekit.sync import RetrySettings, SendSettings, Target, is_synchronised, send_run, synchronised_files
+from edgekit.sync import RetrySettings, SendSettings, Target, send_run, targets_with_all
 from edgekit.sync.files import run_files
 from tests.sync.places import make_run, silent
 
@@ -79,7 +79,7 @@ def test_a_record_that_was_lost_costs_no_second_copy(run, place):
     again = send(run, place)
     assert again.sent == 0
     assert again.complete
-    assert is_synchronised(run)
+    assert targets_with_all(run)
 
 
 def test_a_target_that_was_emptied_gets_everything_again(run, place):
@@ -116,15 +116,19 @@ def test_files_that_were_deleted_here_stay_in_the_manifest_and_at_the_target(run
     again = send(run, place)
     assert (again.sent, again.files) == (0, first.files)
     assert digests(place / "row12") == before
-    assert "panorama/row_000/000002.jpg" not in synchronised_files(run)
+    assert targets_with_all(run)
 
 
-def test_only_unchanged_files_count_as_synchronised(run, place):
-    assert not synchronised_files(run)
+def test_a_run_is_elsewhere_only_with_every_file_as_it_is_now(run, place):
+    assert not targets_with_all(run)
     send(run, place)
-    assert synchronised_files(run) == wanted(run).keys()
+    assert len(targets_with_all(run)) == 1
     (run / "summary.json").write_text("changed")
-    assert synchronised_files(run) == wanted(run).keys() - {"summary.json"}
+    assert not targets_with_all(run)
+    send(run, place)
+    assert targets_with_all(run)
+    (run / "calibrated.json").write_text("written later")
+    assert not targets_with_all(run)
 
 
 def test_what_waits_in_the_databases_journal_arrives_too(run, place):
@@ -148,7 +152,7 @@ def test_an_unfinished_run_is_refused_or_sent_as_far_as_it_is_finished(tmp_path,
         send(run, place)
     part = send(run, place, SendSettings(unfinished=True))
     assert not part.complete
-    assert not is_synchronised(run)
+    assert not targets_with_all(run)
     there = digests(place / "tonight")
     assert set(there) == {"manifest.json", *(f"panorama/row_000/{i:06d}.jpg" for i in range(4))}
     assert not json.loads((place / "tonight" / "manifest.json").read_text())["complete"]

@@ -11,7 +11,7 @@ from typing import Literal
 from edgekit.errors import EdgekitError
 from edgekit.store import RunFolder, RunReader
 from edgekit.store.database import has_begun
-from edgekit.sync.state import read_state
+from edgekit.sync.state import targets_with_all
 
 State = Literal["open", "finished", "damaged"]
 _NUMBERED = re.compile(r"\d{6}_\d{4}-\d{2}-\d{2}")
@@ -30,7 +30,7 @@ class RunOnDisk:
     pictures_bytes: int
     """Of these, its panoramas."""
     targets: tuple[str, ...] = ()
-    """Where the whole finished run lies as well."""
+    """Where the whole finished run lies as well, every file as it is here now."""
     rows: int = 0
 
     @property
@@ -67,8 +67,7 @@ def look_at_run(path: Path) -> RunOnDisk:
         return RunOnDisk(path, "damaged", None, size, pictures)
     if run is None or not run.finished:
         return RunOnDisk(path, "open", None, size, pictures, rows=rows)
-    targets = tuple(name for name, state in read_state(path).targets.items() if state.complete)
-    return RunOnDisk(path, "finished", _moment(ended), size, pictures, targets, rows)
+    return RunOnDisk(path, "finished", _moment(ended), size, pictures, targets_with_all(path), rows)
 
 
 def _age(run: RunOnDisk) -> tuple[bool, str, str]:

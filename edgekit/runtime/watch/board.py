@@ -10,8 +10,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from edgekit.runtime.watch.health import health_of
@@ -196,15 +195,6 @@ class StatusBoard:
             entry.total_s += seconds
             entry.last_s = seconds
             entry.buckets[bisect_left(BUCKETS_S, seconds)] += 1
-
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        """Count the block as one pass of a stage."""
-        begun_s = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.stage(name, time.perf_counter() - begun_s)
 
     # The run as a whole
 

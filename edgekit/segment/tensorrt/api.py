@@ -108,10 +108,6 @@ class Mark(Protocol):
         """True where what was recorded is done."""
         ...
 
-    def time_since(self, event: Mark) -> float:
-        """Milliseconds between two events that keep their time; negative where this one was earlier."""
-        ...
-
 
 class Allocation(Protocol):
     """`pycuda.driver.DeviceAllocation`."""

@@ -20,6 +20,7 @@ from edgekit.runtime.retention.listing import RunOnDisk, look_at_run, runs_below
 from edgekit.runtime.retention.remove import LOG_NAME, finish_removals, make_room, remove_run
 from edgekit.runtime.retention.settings import RetentionSettings
 from edgekit.store import RunFolder, RunPlan, RunRecorder
+from edgekit.sync.files import read_entry, run_files
 from edgekit.sync.state import SyncState, TargetState, write_state
 
 NOW = datetime(2027, 6, 30, 12, tzinfo=timezone.utc)
@@ -42,7 +43,9 @@ def a_run(root: Path, number: int, *, days_ago: float = 0, synced: bool = True, 
         connection.execute("UPDATE runs SET finished_at = ?", (ended,))
     connection.close()
     if synced:
-        write_state(path, SyncState({"s3://bucket/runs": TargetState(complete=True)}))
+        entries = [read_entry(path, file, {}) for file in run_files(path)]
+        there = TargetState(complete=True, files={entry.path: entry for entry in entries})
+        write_state(path, SyncState({"s3://bucket/runs": there}))
     return path
 
 
@@ -67,6 +70,17 @@ def test_a_run_is_told_as_it_is(tmp_path):
     assert run.size_bytes > run.pictures_bytes
     assert (other.state, other.finished_at) == ("open", None)
     assert broken.state == "damaged"
+
+
+def test_what_was_written_after_the_sync_keeps_a_run_and_its_pictures(tmp_path):
+    path = a_run(tmp_path, 1, days_ago=90)
+    for number in range(2, 5):
+        a_run(tmp_path, number, synced=False)
+    (path / "calibrated.json").write_text("{}")  # edgekit calibrate apply
+    assert look_at_run(path).targets == ()
+    assert chosen(tmp_path, keep_days=30).removals == ()
+    assert make_room(tmp_path, GB) == 0
+    assert RunFolder(path).panorama.exists()
 
 
 def test_old_runs_go_by_days_the_newest_stay(tmp_path):
