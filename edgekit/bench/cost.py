@@ -25,6 +25,7 @@ from edgekit.contracts import Progress, Segmenter
 from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
 from edgekit.graph.macs import graph_cost
+from edgekit.segment import SegmenterSettings
 from edgekit.segment.stage_times import StageTimes
 from edgekit.wording import counted
 
@@ -118,20 +119,25 @@ def roofline_section(macs_per_call: float | None, call_ms: float | None) -> Json
     return {"measured_on": "host processor, float32", **asdict(roof), "model": None if point is None else asdict(point)}
 
 
-def pipeline_section(path: Path, provider: str, *, progress: Progress = _quiet) -> Json:
-    """Milliseconds of each stage of the real pipeline a tile, on the row that comes with the package."""
+def pipeline_section(path: Path, engine: SegmenterSettings, *, progress: Progress = _quiet) -> Json:
+    """Milliseconds of each stage of the real pipeline a tile, on the row that comes with the package.
+
+    Args:
+        path: the model.
+        engine: how it is opened; its threads are those of all copies of the model together.
+        progress: told what begins.
+    """
     from edgekit.runtime.demo import load_demo, write_frames
     from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.row_source import plan_sources
     from edgekit.runtime.settings import RunSettings
-    from edgekit.segment import SegmenterSettings
 
     with tempfile.TemporaryDirectory(prefix="edgekit-bench-") as folder:
         frames = Path(folder) / "frames"
         write_frames(load_demo(), frames)
-        with opened_models(path, SegmenterSettings(provider=provider, allow_cpu_fallback=True)) as models:
+        with opened_models(path, engine) as models:
             run = RunSettings().with_tile_size(models[0].info.tile_size_px)
             job = Job(plan_sources([frames], panorama=False), path.name, run, 0.5, "bench")
             summary = run_job(job, Path(folder) / "run", models, progress=progress)

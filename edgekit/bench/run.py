@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from edgekit.bench.accuracy.coco_ap import require_hotcoco
@@ -90,7 +90,7 @@ def bench_model(
         if {"latency", "device"} & set(settings.sections):
             macs = section.get("model", {}).get("macs")
             told = _named(progress, name)
-            section |= _cost_sections(path, segmenter, (opened_ms, macs), settings, progress=told)
+            section |= _cost_sections(path, segmenter, (opened_ms, macs), settings, engine=engine, progress=told)
         if data is not None and truth is not None:
             return _with_accuracy(section, segmenter, (truth, data), settings, progress=progress)
         return ModelRun(section)
@@ -100,7 +100,7 @@ def bench_model(
 
 def _cost_sections(
     path: Path, segmenter: Segmenter, known: tuple[float, float | None], settings: BenchSettings,
-    *, progress: Progress,
+    *, engine: SegmenterSettings, progress: Progress,
 ) -> Json:  # fmt: skip
     """Latency and device; `known` is the time that opening took, ms, and the MACs of a call where they were counted."""
     opened_ms, macs = known
@@ -116,18 +116,16 @@ def _cost_sections(
     if "latency" in settings.sections:
         progress("peaks of the processor", 0)
         latency["roofline"] = roofline_section(macs, latency["call_ms"]["median_ms"])
-        latency["pipeline"] = _pipeline(
-            path, segmenter, settings, progress=_named(progress, "whole run on the demo row")
-        )
+        told = _named(progress, "whole run on the demo row")
+        asked = replace(engine, provider=segmenter.provider.requested, allow_cpu_fallback=True)
+        latency["pipeline"] = _pipeline(path, asked, progress=told) if settings.pipeline else None
         sections["latency"] = latency
     return sections
 
 
-def _pipeline(path: Path, segmenter: Segmenter, settings: BenchSettings, *, progress: Progress) -> Json | None:
-    if not settings.pipeline:
-        return None
+def _pipeline(path: Path, engine: SegmenterSettings, *, progress: Progress) -> Json:
     try:
-        return pipeline_section(path, segmenter.provider.requested, progress=progress)
+        return pipeline_section(path, engine, progress=progress)
     except EdgekitError as error:
         return {"reason": error.what}
 

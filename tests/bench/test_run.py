@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from edgekit.cli.bench import app
 from edgekit.contracts import MaskCrop
-from edgekit.errors import LabelsError, SettingsError
+from edgekit.errors import LabelsError, ModelError, SettingsError
 from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet, write_coco
 from tests.segment.graphs import INFO, echo_graph
 
@@ -130,3 +130,17 @@ def test_the_help_of_the_group_leads_to_the_options() -> None:
     said = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
     assert "edgekit bench run --help" in said
     assert "--seconds 5 --no-pipeline" in said
+
+
+def test_the_whole_run_gets_the_asked_threads(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(path, *, settings):
+        asked.append(settings)
+        raise ModelError("enough seen")
+
+    monkeypatch.setattr("edgekit.runtime.models.open_segmenter", refuse)
+    command = ["run", str(bench / "echo.onnx"), "--only", "latency", "--seconds", "0.1", "--threads", "1", "--json"]
+    answer = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert [settings.threads for settings in asked] == [1]
+    assert json.loads(answer.stdout)["models"][0]["latency"]["pipeline"] == {"reason": "enough seen"}
