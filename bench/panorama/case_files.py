@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="folder of the figures")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--part", default="1/1", help="1/2 and 2/2 share the cases between two processes")
-    parser.add_argument("--table", type=Path, help="print the cases of an earlier --out")
+    parser.add_argument("--table", type=Path, nargs="+", help="print the cases of earlier --out, one or several")
     parser.add_argument("--json", type=Path, help="with --table: write them into one file")
 
 
@@ -34,9 +34,15 @@ def missing(names: list[str], options: argparse.Namespace) -> list[str]:
     return [name for name in mine if options.only in name and not (options.out / f"{name}.json").exists()]
 
 
-def tabled(options: argparse.Namespace) -> dict[str, Row]:
-    """The cases of --table, written into one file where that is asked for."""
-    rows = read_rows(options.table)
+def tabled(options: argparse.Namespace) -> dict[str, dict[str, Row]]:
+    """Name of each folder of --table -> its cases."""
+    tables = {folder.name: read_rows(folder) for folder in options.table}
+    if len(tables) < len(options.table):
+        raise SystemExit("two folders of --table have the same name")
+    return tables
+
+
+def write_json(options: argparse.Namespace, figures: object) -> None:
+    """One file of it all, where --json asks for it."""
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    return rows
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")

@@ -1,14 +1,14 @@
 """Is every fruit on the panorama once? Fruit found on it against fruit found on the strip it was made from.
 
-    python bench/panorama/photo_rows.py SET/instances.json SET/images --out ROWS --keep
-    python bench/panorama/count.py ROWS --out DIR [--model M.onnx] [--only NAME]
-    python bench/panorama/count.py --table DIR [--json F]
+    python bench/panorama/photo_rows.py SET/instances.json SET/images --out ROWS --keep [--start N]
+    python bench/panorama/count.py ROWS --out DIR [--model M.onnx] [--threshold T] [--only NAME]
+    python bench/panorama/count.py --table DIR [DIR ...] [--json F]
 
 The strip gets the same photometric fault, shows what the camera saw, and lies like the panorama (`reference.py`), so
 that both are cut into the same tiles. Fruit are matched one to one by mask (IoU >= 0.5), never as a net count. `lost`
 are fruit of the strip without a partner on the panorama, `extra` the other way round. Strict: both at the threshold.
 Lenient: a partner down to 0.2 below the threshold counts, so that what remains is not a score that crossed the
-threshold but a fruit that was lost, deformed or counted twice.
+threshold but a fruit that was lost, deformed or counted twice. With several folders the table pools their rows.
 
 What the model alone does is measured without any panorama, on the clean row's strip against itself: `control 0.5 px`
 resampled half a pixel on, in the same tiles; `control 16 px` cut into tiles that lie 16 px further on; `control noise`
@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import case_files
 import cv2
 import numpy as np
+import pooled
 
 from edgekit.contracts import Image, Instances, Segmenter
 from edgekit.masks import iou
@@ -34,6 +35,8 @@ from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_til
 
 SAME_IOU = 0.5
 LENIENCE = 0.2
+FALLBACK = 0.5
+"""Threshold where the model names none."""
 NEAR = 0.05
 """Of the unmatched, those that lie so close above the threshold are told apart."""
 CONTROLS_PX = {"control 0.5 px": 0.5, "control 16 px": 16.0, "control noise": 0.0}
@@ -77,13 +80,10 @@ def figures(panorama: Instances, strip: Instances, threshold: float) -> case_fil
     low = threshold - LENIENCE
     lost, extra = unmatched(wanted, own), unmatched(own, wanted)
     lost_lenient, extra_lenient = unmatched(wanted, at(panorama, low)), unmatched(own, at(strip, low))
-    both = max(len(wanted) + len(own), 1)
     scores = np.sort(np.concatenate((wanted.scores[lost], own.scores[extra])))
     return {
-        "strip": len(wanted), "panorama": len(own), "lost": len(lost), "extra": len(extra),
+        "threshold": threshold, "strip": len(wanted), "panorama": len(own), "lost": len(lost), "extra": len(extra),
         "lost_lenient": len(lost_lenient), "extra_lenient": len(extra_lenient),
-        "unmatched_percent": round(100 * (len(lost) + len(extra)) / both, 2),
-        "unmatched_lenient_percent": round(100 * (len(lost_lenient) + len(extra_lenient)) / both, 2),
         "near_threshold": int((scores < threshold + NEAR).sum()),
         "unmatched_scores": [round(float(score), 3) for score in scores],
     }  # fmt: skip
@@ -107,13 +107,6 @@ def noisy(image: Image, seed: int) -> Image:
     return np.asarray(np.clip(np.rint(image + noise), 0, 255), np.uint8)
 
 
-def print_table(rows: dict[str, case_files.Row]) -> None:
-    keys = ("strip", "panorama", "lost", "extra", "near_threshold", "unmatched_percent", "unmatched_lenient_percent")
-    print(f"{'case':24} " + " ".join(f"{key.replace('_percent', ' %'):>18}" for key in keys))
-    for name, row in rows.items():
-        print(f"{name:24} " + " ".join(f"{row[key]!s:>18}" for key in keys))
-
-
 def read_png(path: Path) -> Image:
     image = cv2.imread(str(path))
     if image is None:
@@ -125,20 +118,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, nargs="?", help="--out of photo_rows.py --keep")
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument("--threshold", type=float, help="by default the model's own")
     case_files.add_options(parser)
     options = parser.parse_args()
     if options.table:
-        print_table(case_files.tabled(options))
+        cases = pooled.pooled(case_files.tabled(options))
+        pooled.print_table(cases)
+        case_files.write_json(options, cases)
         return
     cv2.setNumThreads(1)
     segmenter = open_segmenter(options.model or default_model_path(), settings=SegmenterSettings(threads=1))
+    threshold = options.threshold or segmenter.info.default_threshold or FALLBACK
     kept = sorted(path.name.removesuffix(".strip.png") for path in options.rows.glob("*.strip.png"))
     options.out.mkdir(parents=True, exist_ok=True)
     for name in case_files.missing([*CONTROLS_PX, *kept], options):
         strip = read_png(options.rows / f"{'clean' if name in CONTROLS_PX else name}.strip.png")
         if name in CONTROLS_PX:
-            row = control(strip, CONTROLS_PX[name], segmenter, options.threshold)
+            row = control(strip, CONTROLS_PX[name], segmenter, threshold)
         else:
             panorama = fruit_of(read_png(options.rows / f"{name}.panorama.png"), segmenter)
             row = figures(panorama, fruit_of(strip, segmenter), options.threshold)

@@ -25,12 +25,14 @@ ROOM_PX = 80
 """By how much the strip is higher than a frame: drift and jitter move the camera up and down in it."""
 
 
-def long_strip(labels: Path, images: Path, *, height_px: int, length_px: int) -> Image:
-    """Labelled pictures side by side, at least so long; a set that is too small is gone through again, mirrored."""
+def long_strip(labels: Path, images: Path, *, height_px: int, length_px: int, start: int = 0) -> Image:
+    """Labelled pictures side by side from the one numbered `start` on, at least so long; a set that is too small is
+    gone through again, mirrored."""
     label_set = read_coco(labels)
-    wide = [picture.size_wh[0] * height_px // picture.size_wh[1] for picture in label_set.pictures]
+    pictures = (*label_set.pictures[start:], *label_set.pictures[:start])
+    wide = [picture.size_wh[0] * height_px // picture.size_wh[1] for picture in pictures]
     enough = int(np.searchsorted(np.cumsum(wide), length_px)) + 1
-    names = [picture.name for picture in label_set.pictures[:enough]]
+    names = [picture.name for picture in pictures[:enough]]
     once = load_photo_row(label_set, images, names=names, height_px=height_px).image
     times = -(-length_px // once.shape[1])
     return np.concatenate([once[:, :: -1 if number % 2 else 1] for number in range(times)], axis=1)

@@ -1,7 +1,7 @@
 """How right is the panorama? Rows of real photographs with known positions, clean and with each fault.
 
     python bench/panorama/photo_rows.py SET/instances.json SET/images --out DIR [--size 640x360] [--only NAME]
-    python bench/panorama/photo_rows.py --table DIR [--json F]
+    python bench/panorama/photo_rows.py --table DIR [DIR ...] [--json F]
 
 Each case is kept as DIR/<case>.json and not run again. For each: the position error at the end and the largest one
 among measured frames, in per cent of the length; the largest error within one stretch between bridged ones
@@ -61,11 +61,16 @@ def main() -> None:
     parser.add_argument("images", type=Path, nargs="?")
     parser.add_argument("--size", default="1280x720")
     parser.add_argument("--frames", type=int, default=2000)
+    parser.add_argument("--start", type=int, default=0, help="picture of the set with which the row begins")
     parser.add_argument("--keep", action="store_true", help="keep the pictures that count.py compares")
     case_files.add_options(parser)
     options = parser.parse_args()
     if options.table:
-        print_table(case_files.tabled(options))
+        tables = case_files.tabled(options)
+        for folder, rows in tables.items():
+            print(folder)
+            print_table(rows)
+        case_files.write_json(options, tables)
         return
     cv2.setNumThreads(1)
     width, height = (int(part) for part in options.size.split("x"))
@@ -73,7 +78,8 @@ def main() -> None:
     length_px = int(speed_px * options.frames * 1.15) + 2 * width
     all_cases = {case.name: case for case in cases(options.frames, speed_px)}
     wanted = case_files.missing(list(all_cases), options)
-    strip = long_strip(options.labels, options.images, height_px=height + ROOM_PX, length_px=length_px)
+    size = {"height_px": height + ROOM_PX, "length_px": length_px}
+    strip = long_strip(options.labels, options.images, start=options.start, **size)
     options.out.mkdir(parents=True, exist_ok=True)
     for name in wanted:
         result = Result(all_cases[name], strip, (width, height))

@@ -212,3 +212,9 @@ def test_the_seam_goes_round_what_differs() -> None:
     assert np.abs(np.diff(path)).max() <= 1
     assert abs(path[0] - 32) < 14
     assert np.all(seam_path(left, left) == seam_path(left, left)[0])
+
+
+def test_noise_does_not_drive_the_seam_from_the_middle() -> None:
+    rng = np.random.default_rng(0)
+    left, right = (np.clip(rng.normal(100, 4, (160, 64, 3)), 0, 255).astype(np.uint8) for _ in range(2))
+    assert np.abs(seam_path(left, right) - 32).max() <= 4

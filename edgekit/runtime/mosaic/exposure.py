@@ -24,7 +24,7 @@ _USABLE = (9, 246)
 _EVERY_PX = 8
 """One column of so many is looked at, and half as many rows."""
 _LEAST_PIXELS = 50
-_FADE_WIDTHS = 2.0
+_FADE_WIDTHS = 0.5
 """Frame widths of travel in which a gain fades to a third of its logarithm: a step becomes a slope that no one sees,
 and a row does not stay darkened for ever by what happened at its start."""
 

@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from edgekit.contracts import Image
 
-_REACH_PX = 4
-"""Lagrange interpolation on eight pixels a direction. It keeps polynomials up to degree 7, so a picture stays where it
-is; Lanczos windows of this size move smooth content by up to 0.018 px, which adds up along a row."""
-_NODES = range(1 - _REACH_PX, _REACH_PX + 1)
-_SCALES = [math.prod(node - other for other in _NODES if other != node) for node in _NODES]
-"""Denominators of the Lagrange polynomials on the nodes."""
+_REACH_PX = 5
+_BETA = 6.0
+"""A sinc in Kaiser's window on ten pixels a direction. Smooth content stays where it is to 0.003 px, and detail at 0.7
+of the finest keeps 96 % of its contrast. Lagrange polynomials on eight pixels keep 81 %; a Lanczos window of this size
+moves smooth content by 0.012 px."""
 WHOLE_PX = 1.0 / 128
 """A fraction below this is a whole pixel: shifting by it would change no value by more than rounding does."""
 
@@ -37,8 +36,9 @@ def read_window(image: Image, origin_xy: tuple[float, float], size_wh: tuple[int
     if x_margin or y_margin:
         anchor = (max(x_margin - 1, 0), max(y_margin - 1, 0))
         part = cv2.sepFilter2D(part, -1, _kernel(x_fraction), _kernel(y_fraction), anchor=anchor)
-        part = np.asarray(part, np.uint8)
-    return part[y_margin : y_margin + height, x_margin : x_margin + width]
+    window = np.asarray(part, np.uint8)[y_margin : y_margin + height, x_margin : x_margin + width]
+    _blacken_outside(window, origin_xy, (image.shape[1], image.shape[0]))
+    return window
 
 
 def _split(position_px: float) -> tuple[int, float]:
@@ -49,24 +49,32 @@ def _split(position_px: float) -> tuple[int, float]:
 
 
 def _cut(image: Image, origin_xy: tuple[int, int], size_wh: tuple[int, int]) -> Image:
-    """A window of the picture, black where it reaches beyond."""
+    """A window of the picture; beyond its edge its outermost pixels go on: the kernel would ring at black."""
     (x, y), (width, height) = origin_xy, size_wh
     rows, columns = image.shape[:2]
-    if x >= 0 and y >= 0 and x + width <= columns and y + height <= rows:
-        return image[y : y + height, x : x + width]
-    window = np.zeros((height, width, *image.shape[2:]), np.uint8)
-    top, bottom = max(y, 0), min(y + height, rows)
-    left, right = max(x, 0), min(x + width, columns)
-    if top < bottom and left < right:
-        window[top - y : bottom - y, left - x : right - x] = image[top:bottom, left:right]
-    return window
+    top, bottom, left, right = max(y, 0), min(y + height, rows), max(x, 0), min(x + width, columns)
+    if top >= bottom or left >= right:
+        return np.zeros((height, width, *image.shape[2:]), np.uint8)
+    part = image[top:bottom, left:right]
+    if part.shape[:2] == (height, width):
+        return part
+    around = (top - y, y + height - bottom, left - x, x + width - right)
+    return np.asarray(cv2.copyMakeBorder(part, *around, cv2.BORDER_REPLICATE), np.uint8)
+
+
+def _blacken_outside(window: Image, origin_xy: tuple[float, float], size_wh: tuple[int, int]) -> None:
+    """Black where the middle of a pixel lies outside the picture, in place."""
+    (x, y), (width, height) = origin_xy, size_wh
+    window[: max(math.ceil(-0.5 - y), 0)] = 0
+    window[max(math.floor(height - 0.5 - y) + 1, 0) :] = 0
+    window[:, : max(math.ceil(-0.5 - x), 0)] = 0
+    window[:, max(math.floor(width - 0.5 - x) + 1, 0) :] = 0
 
 
 def _kernel(fraction: float) -> npt.NDArray[np.float32]:
-    """Taps that read at `fraction` (0 to 1) to the right of the anchor, which is the fourth of eight."""
+    """Taps that read at `fraction` (0 to 1) to the right of the anchor, which is the fifth of ten."""
     if not fraction:
         return np.ones(1, np.float32)
-    whole = math.prod(fraction - node for node in _NODES)
-    return np.array(
-        [whole / ((fraction - node) * scale) for node, scale in zip(_NODES, _SCALES, strict=True)], np.float32
-    )
+    away = fraction - np.arange(1 - _REACH_PX, _REACH_PX + 1)
+    taps = np.sinc(away) * np.i0(_BETA * np.sqrt(1 - (away / _REACH_PX) ** 2))
+    return np.asarray(taps / taps.sum(), np.float32)

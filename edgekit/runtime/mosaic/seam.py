@@ -12,8 +12,9 @@ _ROWS_A_STEP = 12
 """The path is found on rows this far apart."""
 _MOST_MOVE = 3
 """Columns it may move a step: 14 degrees from the vertical."""
-_CENTRE_COST = 0.02
-"""Grey levels a column away from the middle: where nothing differs, the cut is straight and in the middle."""
+_CENTRE_COST, _CENTRE_MOST = 0.25, 2.0
+"""Grey levels a column away from the middle, and at most: where views differ by noise alone, the cut stays near the
+middle; leaves and fruit that differ outweigh it."""
 
 
 def join(left: Image, right: Image) -> Image:
@@ -62,5 +63,5 @@ def _cost(left: Image, right: Image) -> FloatArray:
     difference = cv2.resize(cv2.absdiff(left, right), size_wh, interpolation=cv2.INTER_AREA).astype(np.float32)
     red, green, blue = cv2.split(difference)
     cost = cv2.blur(cv2.max(cv2.max(red, green), blue), (3, 3))
-    middle = (left.shape[1] - 1) / 2
-    return np.asarray(cost + _CENTRE_COST * np.abs(np.arange(left.shape[1]) - middle), np.float32)
+    away = np.abs(np.arange(left.shape[1]) - (left.shape[1] - 1) / 2)
+    return np.asarray(cost + np.minimum(_CENTRE_COST * away, _CENTRE_MOST), np.float32)

@@ -91,7 +91,7 @@ class SlidingCamera:
         start = int(max(offset[0] - _ROOM_PX - width, 0))
         offset[0] -= start
         near = self._strip[:, start : start + 3 * width + 2 * _ROOM_PX]
-        flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
+        flags = cv2.INTER_LANCZOS4 | cv2.WARP_INVERSE_MAP
         matrix = np.column_stack((turn, offset))
         return np.asarray(cv2.warpAffine(near, matrix, self.size_wh, flags=flags), np.uint8)
 
