@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgekit.cli.group import BareGroup
+from edgekit.cli.ui import ForceOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,7 @@ def run(
     no_pipeline: Annotated[bool, typer.Option("--no-pipeline", help="Do not time the stages of a whole run.")] = False,
     out: Out = None,
     report: Report = None,
+    force: ForceOption = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -100,7 +102,7 @@ def run(
         TrolleySettings(px_per_metre=px_per_metre, cameras=cameras, speed_m_s=speed),
         AccuracySettings(threshold=threshold),
     )
-    _prepare(out, report)
+    _prepare(out, report, force=force)
     if data is None and "accuracy" in _listed(only):
         raise SettingsError("accuracy needs labels", mend="give --data COCO.json --images FOLDER")
     labelled = _labelled((data, images, ignore_masks), class_map, ignore_classes)
@@ -121,6 +123,7 @@ def score(
     threshold: Annotated[float | None, typer.Option(help="Where counts are read; default: the highest F1.")] = None,
     out: Out = None,
     report: Report = None,
+    force: ForceOption = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -135,7 +138,7 @@ def score(
     from edgekit.labels import read_labels
 
     settings = AccuracySettings(threshold=threshold)
-    _prepare(out, report)
+    _prepare(out, report, force=force)
     labels, ignored = _with_masks(read_labels(data, images=images), ignore_masks, ignore_classes)
     if images is not None:
         require_pictures(labels, images)
@@ -245,7 +248,7 @@ def _tell_odd(document: dict[str, Any]) -> None:
         typer.echo(f"{len(odd) - SHOWN_ODD} more were odd, all of them in the report", err=True)
 
 
-def _prepare(out: Path | None, report: Path | None) -> None:
+def _prepare(out: Path | None, report: Path | None, *, force: bool) -> None:
     """Refuse reports that cannot be written or drawn before anything is measured."""
     from edgekit.cli.ui import prepare_outputs
     from edgekit.errors import SettingsError
@@ -256,7 +259,7 @@ def _prepare(out: Path | None, report: Path | None) -> None:
         from edgekit.bench.report.plots import require_matplotlib
 
         require_matplotlib()
-    prepare_outputs(out, report)
+    prepare_outputs(out, report, force=force)
 
 
 def _difference_rows(differences: Sequence[Difference]) -> list[list[str]]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgekit.cli.ui import ForceOption
+
 if TYPE_CHECKING:
     from edgekit.calibration import Profile
     from edgekit.calibration.inputs import FitInputs, ModelFacts
@@ -81,6 +83,7 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Write a report: this HTML file, and a PNG beside it.")] = None,
     notes: Annotated[str, typer.Option(help="Noted in the profile.")] = "",
     json_file: JsonOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Fit the threshold at which a mask is expected to reach an IoU, with its uncertainty, and write the profile.
 
@@ -89,6 +92,7 @@ def fit(
     from edgekit.calibration import FitSettings
     from edgekit.calibration.inputs import InputRequest, load_inputs
     from edgekit.calibration.profile import SeasonFacts, require_season
+    from edgekit.calibration.report import report_files
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import print_study, write_study_report
     from edgekit.cli.ui import prepare_outputs, write_or_print_json
@@ -98,7 +102,7 @@ def fit(
     days = _season_days(first_day, last_day)
     if season is not None:
         require_season(season, days)
-    prepare_outputs(json_file, report)
+    prepare_outputs(json_file, *report_files(report), force=force)
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map), unit_pattern))
     facts = None
     if season is not None:  # before the fit: what a profile lacks is told at once
@@ -129,16 +133,18 @@ def report(
     iou: Annotated[list[float] | None, typer.Option(help="Wanted mask IoU; the first is drawn.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Wanted standard deviation.")] = None,
     class_map: Annotated[str, typer.Option(help="Label class=model class, several separated by commas.")] = "",
+    force: ForceOption = False,
 ) -> None:
     """Write the report of a session without setting a threshold: diagram, sigma against n, influence, count."""
     from edgekit.calibration import FitSettings
     from edgekit.calibration.inputs import InputRequest, load_inputs
+    from edgekit.calibration.report import report_files
     from edgekit.calibration.study import Study, StudyRequest
     from edgekit.cli.calibrate_output import write_study_report
     from edgekit.cli.ui import prepare_outputs
     from edgekit.labels import parse_class_map
 
-    prepare_outputs(out)
+    prepare_outputs(*report_files(out), force=force)
     inputs = load_inputs(InputRequest(source, run, labels, pairs, parse_class_map(class_map)))
     study = Study.of(inputs, StudyRequest(tuple(iou or (0.5,)), (), sigma, None, 0.1, run), FitSettings())
     study.require_main(None)
@@ -150,12 +156,14 @@ def show(
     profile: Annotated[str, typer.Argument(metavar="PROFILE", help="Season's name, or path of its profile.")],
     profiles: FolderOption = FOLDER,
     json_file: JsonOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Show a season's profile."""
     from edgekit.calibration import load_profile
     from edgekit.calibration.words import as_json, profile_lines
-    from edgekit.cli.ui import warn, write_or_print_json
+    from edgekit.cli.ui import prepare_outputs, warn, write_or_print_json
 
+    prepare_outputs(json_file, force=force)
     found = load_profile(profile, profiles)
     warn(found.doubts())
     if json_file is not None:
@@ -172,13 +180,15 @@ def compare(
     this: Annotated[str, typer.Argument(help="This season's profile: name or path.")],
     profiles: FolderOption = FOLDER,
     json_file: JsonOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Say whether last season's threshold may be kept; ends with 1 where it must be calibrated again."""
     from edgekit.calibration import load_profile
     from edgekit.calibration.compare import compare_seasons
     from edgekit.calibration.words import as_json, comparison_line
-    from edgekit.cli.ui import warn, write_or_print_json
+    from edgekit.cli.ui import prepare_outputs, warn, write_or_print_json
 
+    prepare_outputs(json_file, force=force)
     seasons = load_profile(last, profiles), load_profile(this, profiles)
     warn(dict.fromkeys(doubt for season in seasons for doubt in season.doubts()))
     found = compare_seasons(*seasons)
@@ -198,6 +208,7 @@ def apply(
         bool, typer.Option("--allow-model-mismatch", help="Apply the profile of another model; recorded.")
     ] = False,
     json_file: JsonOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Count a run with a season's threshold and at both ends of its interval; kept in the run as calibrated.json."""
     from edgekit.calibration import load_profile, require_model
@@ -205,7 +216,7 @@ def apply(
     from edgekit.calibration.words import as_json, count_line
     from edgekit.cli.ui import prepare_outputs, warn, write_or_print_json
 
-    prepare_outputs(json_file)
+    prepare_outputs(json_file, force=force)
     found = load_profile(profile, profiles)
     low, high = found.uncertainty.interval
     effect = count_effect(run, found.threshold, (low, high))

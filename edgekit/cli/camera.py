@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from edgekit.cli.ui import ForceOption
+
 if TYPE_CHECKING:
-    from edgekit.contracts import Image
     from edgekit.runtime.camera.boards import Board
     from edgekit.runtime.camera.check import CameraCheck
 
@@ -25,8 +26,11 @@ def check(
     seconds: Annotated[float, typer.Option(min=0.5, help="For how long it is read.")] = 5.0,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Where the last picture goes, upright (.png, .jpg); default: beside it."),
+        typer.Option(
+            help="Where the last picture goes, upright (.png, .jpg); default: beside CAMERA.toml, over the last one."
+        ),
     ] = None,
+    force: ForceOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was measured as JSON.")] = False,
 ) -> None:
     """Open a camera for some seconds: rate, drops, sharpness, brightness; a picture of what it sees is kept."""
@@ -37,16 +41,17 @@ def check(
     from edgekit.runtime.camera.optics import optics_of
     from edgekit.runtime.sources import LiveSettings, open_camera, read_camera
     from edgekit.runtime.sources.description import require_file
+    from edgekit.runtime.write_picture import write_picture
 
     description = read_camera(camera)
     require_file(description)
     optics = optics_of(description)
     target = picture or camera.with_suffix(".png")
-    _prepare_picture(target)
+    _prepare_picture(target, force=force or picture is None)
     source = open_camera(description, settings=LiveSettings(give_up_s=6.0), told=tell)
     tell(f"opening {source.name}")
     found, image = check_camera(source, seconds)
-    _write_picture(target, image)
+    write_picture(target, image)
     if optics is not None:  # so that a calibration for pictures of another shape is told here, and not on the row
         optics.read(image, (0.0, 0.0), found.size_wh)
     if as_json:
@@ -65,6 +70,7 @@ def calibrate(
     coverage: Annotated[
         Path | None, typer.Option(help="Picture of where corners were seen, with errors; default: beside --out.")
     ] = None,
+    force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
 ) -> None:
@@ -77,21 +83,23 @@ def calibrate(
     from edgekit.cli.ui import prepare_outputs, print_json, progress, warn
     from edgekit.runtime.camera.calibrate import calibrate as calibrated
     from edgekit.runtime.sources.folder import picture_paths
+    from edgekit.runtime.write_picture import write_picture
 
-    prepare_outputs(out)
-    _prepare_picture(coverage or out.with_suffix(".png"))
+    seen = coverage or out.with_suffix(".png")
+    prepare_outputs(out, force=force)
+    _prepare_picture(seen, force=force)
     with progress(quiet=quiet) as report:
         found = calibrated(picture_paths(pictures), _board(board, squares), progress=report)
     lens = asdict(found.lens)
     write_atomic(out, tomli_w.dumps(lens).encode())
-    _write_picture(coverage or out.with_suffix(".png"), found.coverage)
+    write_picture(seen, found.coverage)
     if as_json:
         print_json({"lens": lens, "covered": found.covered, "views": dict(found.errors_px), "left_out": found.left_out})
     elif not quiet:
         warn(f"{name} was left out: {why}" for name, why in found.left_out)
         typer.echo(
             f"{found.lens.rms_px:.3f} px rms over {found.lens.views} views, corners in"
-            f" {100 * found.covered:.0f} % of the picture; wrote {out} and {coverage or out.with_suffix('.png')}"
+            f" {100 * found.covered:.0f} % of the picture; wrote {out} and {seen}"
         )
 
 
@@ -99,15 +107,17 @@ def calibrate(
 def flat_field(
     source: Annotated[Path, typer.Argument(help="A ride along a row: a video or a folder of frames.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Picture (.png, .jpg), for `flat_field` of a camera.")],
+    force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No result line.")] = False,
 ) -> None:
     """Estimate the fall-off of light towards the corners from a ride, where no white board is at hand."""
     from edgekit.runtime.camera.flat_field import board_from_row, gain_of_board
     from edgekit.runtime.sources import open_source
+    from edgekit.runtime.write_picture import write_picture
 
-    _prepare_picture(out)
+    _prepare_picture(out, force=force)
     board = board_from_row(open_source(source))
-    _write_picture(out, board)
+    write_picture(out, board)
     if not quiet:
         corner = float(gain_of_board(board)[0, 0, 0])
         typer.echo(f"the corners get {100 / corner:.0f} % of the middle's light; wrote {out}")
@@ -119,11 +129,15 @@ def board(
     kind: Annotated[str, typer.Option("--board", help="charuco or chessboard.")] = "charuco",
     squares: Annotated[tuple[int, int], typer.Option(help="Columns and rows of squares.")] = (8, 6),
     square_px: Annotated[int, typer.Option(min=20, max=1000, help="Side of a square in the picture.")] = 200,
+    force: ForceOption = False,
 ) -> None:
     """Draw a board for `edgekit camera calibrate`."""
     import numpy as np
 
-    _write_picture(out, np.repeat(_board(kind, squares).picture(square_px)[:, :, None], 3, axis=2))
+    from edgekit.runtime.write_picture import write_picture
+
+    _prepare_picture(out, force=force)
+    write_picture(out, np.repeat(_board(kind, squares).picture(square_px)[:, :, None], 3, axis=2))
     typer.echo(f"wrote {out}")
 
 
@@ -132,16 +146,19 @@ def marker(
     text: Annotated[str, typer.Argument(help="row:NAME, row:NAME:left|right, with :start or :end where it matters.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Picture (.png, .jpg).")],
     side_px: Annotated[int, typer.Option(min=100, max=5000, help="Side of the picture.")] = 1000,
+    force: ForceOption = False,
 ) -> None:
     """Draw a marker (QR code) that opens and closes a row."""
     from edgekit.errors import SettingsError
     from edgekit.runtime.markers.payload import parse_payload
     from edgekit.runtime.markers.printing import qr_picture
+    from edgekit.runtime.write_picture import write_picture
 
     mark = parse_payload(text)
     if mark is None:
         raise SettingsError(f"{text!r} names no row", mend="write row:12, row:12:left or row:12:left:start")
-    _write_picture(out, qr_picture(text, side_px))
+    _prepare_picture(out, force=force)
+    write_picture(out, qr_picture(text, side_px))
     acts = "opens the row at its first sight and closes it at the next"
     acts = {"start": "opens the row", "end": "closes the row"}.get(mark.end or "", acts)
     typer.echo(f"wrote {out}: row {mark.row}, {mark.side or 'both sides'}, {mark.end or 'start and end'}: {acts}")
@@ -156,26 +173,18 @@ def _board(kind: str, squares: tuple[int, int]) -> Board:
     return Board("charuco" if kind == "charuco" else "chessboard", squares)
 
 
-def _write_picture(path: Path, image: Image) -> None:
-    """RGB as the name says, .png or .jpg.
+def _prepare_picture(path: Path, *, force: bool) -> None:
+    """What cannot be written is told before the work.
 
     Raises:
-        SettingsError: another ending.
+        SettingsError: an ending other than .png and .jpg, or the file is there already.
         StorageError: the file cannot be written.
     """
-    from edgekit.runtime.write_picture import write_picture
-
-    _prepare_picture(path)
-    write_picture(path, image)
-
-
-def _prepare_picture(path: Path) -> None:
-    """What cannot be written is told before the work."""
     from edgekit.cli.ui import prepare_outputs
     from edgekit.runtime.write_picture import picture_suffix
 
     picture_suffix(path)
-    prepare_outputs(path)
+    prepare_outputs(path, force=force)
 
 
 def _tell(found: CameraCheck) -> None:

@@ -45,7 +45,6 @@ class Commands(LazyGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Fruit instance segmentation on a trolley between greenhouse rows.",
     epilog="Example: edgekit run row12.mp4 --out runs/row12",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -63,7 +62,11 @@ def _print_version(wanted: bool) -> None:
 def _edgekit(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Fruit instance segmentation on a trolley between greenhouse rows."""
+    """Fruit instance segmentation on a trolley between greenhouse rows.
+
+    A file that is there already is overwritten only with --force. Runs, panoramas, sessions and bundles never are: name
+    a new folder; a season's profile that a newer one replaces stays beside it (.old).
+    """
 
 
 def main() -> None:

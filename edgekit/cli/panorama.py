@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 import typer
 
 from edgekit.cli.group import BareGroup
+from edgekit.cli.ui import ForceOption
 
 if TYPE_CHECKING:
     from edgekit.runtime.mosaic.settings import Travel
@@ -61,6 +62,7 @@ def build(
     preview: Annotated[
         Path | None, typer.Option(help="Write a small picture of the panorama as well (.png, .jpg).")
     ] = None,
+    force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no result lines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print panorama.json.")] = False,
 ) -> None:
@@ -81,7 +83,7 @@ def build(
     )
     if preview is not None:
         picture_suffix(preview)
-    prepare_outputs(preview)
+    prepare_outputs(preview, force=force)
     frames, view = open_row(source, settings), open_view(source, settings)
     with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
         summary = build_panorama(frames, out, job, progress=report, view=view)
@@ -99,17 +101,14 @@ def export(
     target: Annotated[Path, typer.Argument(metavar="FILE", help=".tif, .dzi (deep zoom); --preview: .png, .jpg.")],
     row: Annotated[int, typer.Option(help="Which row of a run, counted from 0.")] = 0,
     preview: Annotated[bool, typer.Option("--preview", help="A picture of at most 4000 px width instead.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Give out a panorama as one file."""
     from edgekit.cli.ui import prepare_outputs
-    from edgekit.errors import SettingsError
     from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
-    if target.exists() and not force:
-        raise SettingsError(f"{target} is there already", mend="name another file, or --force overwrites it")
-    prepare_outputs(target)
+    prepare_outputs(target, force=force)
     if preview:
         write_preview(segments, target)
     else:

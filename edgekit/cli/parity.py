@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgekit.cli.ui import progress, write_or_print_json
+from edgekit.cli.ui import ForceOption, prepare_outputs, progress, write_or_print_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +37,7 @@ def parity(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures into this file (- prints).")
     ] = None,
+    force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Compare two artifacts on sets of detections; exit code 1 beyond the limits of the candidate's precision."""
@@ -45,6 +46,7 @@ def parity(
     from edgekit.export.pictures import read_tiles
     from edgekit.segment import SegmenterSettings
 
+    prepare_outputs(json_file, force=force)
     settings = SegmenterSettings(provider=provider, threads=threads)
     first, second = open_pair(reference, candidate, settings=settings, trust_checkpoint=trust_checkpoint)
     found = read_tiles(images, size_px=second.info.tile_size_px, limit=tiles, at_least=1)

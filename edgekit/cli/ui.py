@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from edgekit.contracts import Progress
+if TYPE_CHECKING:
+    from edgekit.contracts import Progress
 
+ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite files that are there already.")]
 LINE_EVERY_S = 5.0
 """Seconds between two plain lines of one stage where there is no terminal."""
 
@@ -37,17 +39,25 @@ def write_or_print_json(data: Any, target: Path | None) -> None:
         write_atomic(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False).encode())
 
 
-def prepare_outputs(*paths: Path | None) -> None:
+def prepare_outputs(*paths: Path | None, force: bool = False) -> None:
     """Make the folders of files that will be written; what cannot be written is told before the work, not after it.
 
+    Args:
+        paths: of the files; None, and "-" for standard output, are passed over.
+        force: overwrite what is there.
+
     Raises:
+        SettingsError: a file is there already, and not `force`.
         StorageError: a file cannot be written.
     """
     from edgekit.atomic import prepare_file
+    from edgekit.errors import SettingsError
 
-    for path in paths:
-        if path is not None and str(path) != "-":
-            prepare_file(path)
+    named = [path for path in paths if path is not None and str(path) != "-"]
+    for path in named:
+        prepare_file(path)
+        if path.exists() and not force:
+            raise SettingsError(f"{path} is there already", mend="name another file, or --force overwrites it")
 
 
 def tell(line: str) -> None:

@@ -64,11 +64,20 @@ def write_report(content: ReportContent, path: Path) -> tuple[Path, Path]:
         MissingDependencyError: matplotlib is not installed.
         StorageError: a file cannot be written.
     """
+    page, beside = report_files(path)
     picture = _png(content)
-    page = path if path.suffix.lower() in (".html", ".htm") else path.with_name(path.name + ".html")
     prepare_file(page)
-    write_atomic(page.with_suffix(".png"), picture)
+    write_atomic(beside, picture)
     write_atomic(page, "\n".join(_html(content, picture)).encode())
+    return page, beside
+
+
+def report_files(path: Path | None) -> tuple[Path, ...]:
+    """The page and the picture of a report that was asked for at a path; nothing where none was."""
+    if path is None:
+        return ()
+    named = path.suffix.lower() in (".html", ".htm") or path.is_dir()  # a folder is told as one, by whoever writes
+    page = path if named else path.with_name(path.name + ".html")
     return page, page.with_suffix(".png")
 
 
