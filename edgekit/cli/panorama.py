@@ -72,21 +72,18 @@ def build(
     from edgekit.cli.by_hand import ended_by_hand
     from edgekit.cli.ui import prepare_outputs, print_json, progress
     from edgekit.runtime.panorama.export import write_preview
-    from edgekit.runtime.panorama.folder import PanoramaJob, build_panorama
+    from edgekit.runtime.panorama.folder import build_panorama
     from edgekit.runtime.row_view import open_row, open_view, with_rate
     from edgekit.runtime.write_picture import picture_suffix
 
     settings = with_rate(_settings(config, travel=travel, band=band, kind=kind), fps, [source])
     settings = settings.seen_by(camera=camera, encoder=encoder)
-    job = PanoramaJob(
-        settings.panorama, settings.segments.width_px, settings.segments.kind, px_per_metre=settings.px_per_metre
-    )
     if preview is not None:
         picture_suffix(preview)
     prepare_outputs(preview, force=force)
     frames, view = open_row(source, settings), open_view(source, settings)
     with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
-        summary = build_panorama(frames, out, job, progress=report, view=view)
+        summary = build_panorama(frames, out, settings, progress=report, view=view)
     if preview is not None:
         write_preview(out, preview)
     if as_json:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgekit.atomic import write_atomic
-from edgekit.contracts import Columns, FrameSource
+from edgekit.contracts import Columns, FrameSource, Progress
 from edgekit.errors import SourceError
 from edgekit.runtime.movement import Movement
-from edgekit.runtime.panorama.report import Built, RowReport
+from edgekit.runtime.panorama.report import Built, PanoramaSummary, RowReport
 from edgekit.runtime.panorama.segments import SegmentIndex, SegmentWriter
 from edgekit.runtime.row_source import panorama_columns
 from edgekit.runtime.row_view import RowView
 from edgekit.runtime.settings import RunSettings
+from edgekit.runtime.sources.hints import hint_for
 from edgekit.runtime.stage_clock import StageClock
 from edgekit.store import PanoramaShape
 
@@ -34,14 +35,21 @@ class RowPanorama:
         settings: panorama and segments.
         clock: where the time of the stages is added up.
         write: writes a segment's file whole or not at all.
+        progress: told of the frames; None: nobody wants to know.
     """
 
     def __init__(
-        self, settings: RunSettings, clock: StageClock, *, write: Callable[[Path, bytes], None] = write_atomic
+        self,
+        settings: RunSettings,
+        clock: StageClock,
+        *,
+        write: Callable[[Path, bytes], None] = write_atomic,
+        progress: Progress | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._write = write
+        self._progress = progress
         self.direction = 1
         """+1: grows to the right; -1: to the left. Settled with the first columns."""
         self.height_px = 0
@@ -59,6 +67,8 @@ class RowPanorama:
         self.frames: int | None = None
         """Frames so far; None where the panorama was finished already."""
         self.expected_frames: int | None = None
+        self.summary: PanoramaSummary | None = None
+        """What `panorama.json` says, once it is written."""
 
     def built(self, source: FrameSource, view: RowView | None = None) -> Iterator[Columns]:
         """Columns from frames.
@@ -110,7 +120,7 @@ class RowPanorama:
             for name in writer.files[whole:]:
                 told(folder / name)
             if self.frames is not None:
-                self._report.write(folder, self._whole(index), self._write)
+                self.summary = self._report.write(folder, self._whole(index), self._write)
 
     @property
     def shape(self) -> PanoramaShape:
@@ -161,7 +171,9 @@ class RowPanorama:
             self._report.take(part)
             yield part
         if not self.height_px:
-            raise SourceError(f"no frame of {name} can be used", mend="look at its frames: are they cut or black?")
+            known = f" ({'; '.join(self.faults)})" if self.faults else ""
+            hint = "look at its frames: are they cut or black?" if self.frames else hint_for(known).mend
+            raise SourceError(f"no frame of {name} can be used{known}", mend=hint)
 
     def _placed(self, source: FrameSource, view: RowView) -> Iterator[Columns]:
         row = view.mosaic()
@@ -173,6 +185,8 @@ class RowPanorama:
                 self.frames += 1
                 self._report.see(frame)
                 yield from self._told(mosaic, mosaic.add(frame))
+                if self._progress is not None:
+                    self._progress("frames", self.frames, source.length)
             yield from self._told(mosaic, mosaic.finish())
         finally:
             self.faults = (*source.faults, *row.remarks)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from edgekit.contracts import Columns, DisplacementEstimator, Frame, Image
 from edgekit.runtime.mosaic.draw import Optics, Placed
 from edgekit.runtime.mosaic.settings import MosaicSettings
@@ -14,6 +12,7 @@ from edgekit.runtime.mosaic.track import DriftBound, Position, Track
 from edgekit.runtime.motion.displacement import CanopyDisplacement
 from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.records import FrameRecord
+from edgekit.runtime.same_picture import same_picture
 
 _DECIDE_SHARE = 0.1
 """Share of the width that the scene must move before the direction of travel is settled: a trolley that jerks back at
@@ -130,7 +129,7 @@ class StripMosaic:
         if frame.image.shape != self._first.image.shape:
             (height, width), (want_h, want_w) = frame.image.shape[:2], self._first.image.shape[:2]
             return f"{width} x {height}, the first frame is {want_w} x {want_h}"
-        if _same(frame.image, self._last_image):
+        if same_picture(frame.image, self._last_image):
             return "bit for bit the frame before it"
         return None
 
@@ -175,8 +174,3 @@ class StripMosaic:
     def _note(self, frame: Frame, position: Position) -> None:
         x_px, y_px, status, confidence, reason = position
         self._records.append(FrameRecord(frame.sequence, frame.time_s, x_px, y_px, confidence, status, reason))
-
-
-def _same(image: Image, last: Image) -> bool:
-    """Bit for bit; a few pixels are looked at first, which settles it for nearly every frame."""
-    return np.array_equal(image[::120, ::40], last[::120, ::40]) and np.array_equal(image, last)

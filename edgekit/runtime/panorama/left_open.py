@@ -13,7 +13,7 @@ from pathlib import Path
 
 from edgekit.atomic import make_folder, write_atomic
 from edgekit.errors import RunDamagedError
-from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentIndex, decode_segment, read_index
+from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentIndex, decode_segment, read_index, segment_name
 
 NOTE_NAME = "growing.json"
 
@@ -78,8 +78,3 @@ def close_left_open(folder: Path) -> SegmentIndex | None:
     index = SegmentIndex(width_px, note.height_px, note.segment_px, note.direction, files)
     write_atomic(folder / INDEX_NAME, (json.dumps(asdict(index), indent=2) + "\n").encode())
     return index
-
-
-def segment_name(number: int, kind: str) -> str:
-    """Name of a segment's file."""
-    return f"segment_{number:05d}.{kind}"

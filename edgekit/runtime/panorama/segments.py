@@ -162,7 +162,7 @@ class SegmentWriter:
 
     def _write(self) -> Path:
         image = np.concatenate(self._parts[:: self._direction], axis=1)
-        path = self._folder / f"segment_{len(self._files):05d}.{self._kind}"
+        path = self._folder / segment_name(len(self._files), self._kind)
         make_folder(self._folder)
         self._write_file(path, _encode(image, self._kind))
         self._files.append(path.name)
@@ -250,6 +250,11 @@ def read_index(folder: Path) -> SegmentIndex:
         raise RunDamagedError(f"{path} is missing, so the panorama is unfinished", mend="finish the run") from error
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunDamagedError(f"{path} cannot be read: {error}") from error
+
+
+def segment_name(number: int, kind: str) -> str:
+    """Name of a segment's file."""
+    return f"segment_{number:05d}.{kind}"
 
 
 def _split(image: Image, width_px: int, direction: int) -> tuple[Image, Image]:

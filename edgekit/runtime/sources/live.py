@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from edgekit.contracts import Frame, Image
 from edgekit.errors import SourceError
+from edgekit.runtime.same_picture import same_picture
 from edgekit.runtime.sources.feed import Feed, Newest
 from edgekit.runtime.sources.hints import hint_for
 from edgekit.runtime.sources.pace import Asked, Pace
@@ -186,7 +185,7 @@ class LiveSource:
             if newest is None:
                 if feed.ended:
                     return None
-            elif last is None or not _same(newest.image, last):
+            elif last is None or not same_picture(newest.image, last):
                 start = self._resumed(newest, start) if last is None else start
                 last, patience_s = newest.image, self._settings.stall_s
                 self._watch(pace, newest)
@@ -248,8 +247,3 @@ class LiveSource:
         end_s = time.monotonic() + pause_s
         while not self._closed and time.monotonic() < end_s:
             time.sleep(_TICK_S)
-
-
-def _same(image: Image, last: Image) -> bool:
-    """Bit for bit; a few pixels settle it for nearly every frame."""
-    return np.array_equal(image[::37, ::37], last[::37, ::37]) and np.array_equal(image, last)
