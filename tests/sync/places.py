@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import random
 import shutil
 import socket
@@ -64,9 +65,11 @@ class Mosquitto:
     def __init__(self, folder, *, more=()):
         self.port, self._folder = free_port(), folder
         folder.mkdir()
-        folder.chmod(0o777)  # started by root, the broker works as another user
         self._config = folder / "mosquitto.conf"
-        lines = [f"listener {self.port} 127.0.0.1", "persistence true", f"persistence_location {folder}/"]
+        # Started by root it would work as another user, who cannot write into the folders of tests: then a restart
+        # loses sessions and what waits for them, without a word.
+        lines = [f"user {getpass.getuser()}", f"listener {self.port} 127.0.0.1"]
+        lines += ["persistence true", f"persistence_location {folder}/"]
         self._config.write_text("\n".join([*lines, *(more or ["allow_anonymous true"])]) + "\n")
         self._process = None
 
@@ -87,8 +90,9 @@ class Mosquitto:
     def stop(self):
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=60)
             self._process = None
+            assert (self._config.parent / "mosquitto.db").is_file(), "the broker did not keep what it holds"
 
 
 @contextmanager

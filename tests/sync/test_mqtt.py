@@ -109,6 +109,18 @@ def test_without_a_broker_counts_wait_and_a_newer_one_takes_the_place_of_an_olde
     assert [(item["row"], item["fruit"], item["revision"]) for item in waiting] == [(1, 5, 1), (0, 4, 2)]
 
 
+def test_counts_wait_at_the_broker_for_an_office_that_is_away_even_over_a_restart(tmp_path, broker):
+    with listening(broker, "edgekit/#"):
+        pass  # its session stays
+    keep_counts(make_run(tmp_path / "runs" / "row12", rows=(3, 5)), at(broker))
+    assert deliver_kept(tmp_path / "runs", at(broker), report=silent).acknowledged == 2
+    broker.stop()
+    broker.start()
+    with listening(broker, "edgekit/#") as heard:
+        wait_for(lambda: len(heard) == 2)
+    assert counts_of(heard)[0] == {("row12", 0): 3, ("row12", 1): 5}
+
+
 def test_a_broker_that_restarts_in_between_gets_every_count(tmp_path, broker):
     rows = tuple(range(40))
     runs = [make_run(tmp_path / "runs" / f"night{i}", rows=rows, segments=1, segment_bytes=10) for i in range(5)]
@@ -182,11 +194,7 @@ def guarded(tmp_path):
         pytest.skip("mosquitto is not installed")
     (tmp_path / "acl").write_text("user trolley\ntopic write edgekit/#\n")
     subprocess.run(["mosquitto_passwd", "-b", "-c", tmp_path / "passwd", "trolley", "tomato"], check=True)
-    for name in ("acl", "passwd"):
-        (tmp_path / name).chmod(0o644)
     lines = ["allow_anonymous false", f"password_file {tmp_path}/passwd", f"acl_file {tmp_path}/acl"]
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
     found = Mosquitto(tmp_path / "mosquitto", more=lines)
     found.start()
     yield found

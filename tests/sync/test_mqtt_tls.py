@@ -63,7 +63,6 @@ class SecureMosquitto(Mosquitto):
     def __init__(self, folder, keys):
         self.tls_port = free_port()
         secure = [
-            "user root",  # started by root, it would become a user who cannot read the keys
             "allow_anonymous true", f"listener {self.tls_port} 127.0.0.1", f"cafile {keys}/ca.crt",
             f"certfile {keys}/broker.crt", f"keyfile {keys}/broker.key", "require_certificate true",
         ]  # fmt: skip
