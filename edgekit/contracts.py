@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntFlag
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from edgekit.errors import SettingsError
+from edgekit.settings_file import settings_from
 
 Image = npt.NDArray[np.uint8]
 """uint8, H x W x 3, RGB."""
@@ -181,22 +184,15 @@ class ModelInfo:
         return {f"edgekit.{item.name}": json.dumps(getattr(self, item.name)) for item in fields(self)}
 
     @classmethod
-    def from_metadata(cls, metadata: dict[str, str]) -> ModelInfo:
+    def from_metadata(cls, metadata: Mapping[str, str]) -> ModelInfo:
         """Read the entries that `to_metadata` wrote; entries of other tools are left alone.
 
         Raises:
-            KeyError: a required field is missing; its argument is the metadata key.
-            ValueError: a value is not JSON.
+            SettingsError: a value is no JSON, missing or of another type.
         """
-        values: dict[str, Any] = {}
-        for item in fields(cls):
-            key = f"edgekit.{item.name}"
-            if key in metadata:
-                value = json.loads(metadata[key])
-                values[item.name] = tuple(value) if isinstance(value, list) else value
-            elif item.name not in _OPTIONAL_INFO:
-                raise KeyError(key)
-        return cls(**values)
+        names = [item.name for item in fields(cls) if f"edgekit.{item.name}" in metadata]
+        values = {name: _json_of(f"edgekit.{name}", metadata[f"edgekit.{name}"]) for name in names}
+        return settings_from(values, cls, within="edgekit.")
 
     @property
     def model_id(self) -> str:
@@ -211,7 +207,11 @@ class ModelInfo:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-_OPTIONAL_INFO = frozenset({"untrained", "default_threshold", "optional_outputs"})
+def _json_of(key: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{key} is no JSON: {error}") from error
 
 
 @dataclass(frozen=True)

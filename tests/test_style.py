@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 LEVELS = (
-    ("contracts", "errors", "wording"),
+    ("contracts", "errors", "settings_file", "wording"),
     ("atomic",),
-    ("environment", "device", "graph", "masks", "labels", "settings_file", "templates"),
+    ("environment", "device", "graph", "masks", "labels", "templates"),
     ("segment", "tiles", "store"),
     ("sync", "calibration", "export", "runtime"),
     ("bench", "bundle", "doctor"),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edgekit.contracts import CONTRACT_VERSION, ModelInfo
-from edgekit.errors import ContractError, ModelError
+from edgekit.errors import ContractError, ModelError, SettingsError
 
 EXPORT_HINT = "export the weights with `edgekit export`"
 INPUT = "tiles"
@@ -51,14 +52,18 @@ def read_info(metadata: Mapping[str, str], *, name: str) -> ModelInfo:
     """The metadata of a graph.
 
     Raises:
-        ContractError: keys that are missing, values that are no JSON, another version of the contract.
+        ContractError: keys that are missing, values of another type or out of range, another version of the contract.
     """
+    version = metadata.get("edgekit.contract_version", str(CONTRACT_VERSION))
+    if version.strip() != str(CONTRACT_VERSION):
+        raise ContractError(
+            f"{name} keeps version {version} of the contract, this edgekit reads {CONTRACT_VERSION}",
+            mend="export it again with this edgekit",
+        )
     try:
-        info = ModelInfo.from_metadata(dict(metadata))
-    except KeyError as error:
-        raise ContractError(f"{name} lacks the metadata {error.args[0]}", mend=EXPORT_HINT) from error
-    except ValueError as error:
-        raise ContractError(f"{name} has metadata that is no JSON: {error}", mend=EXPORT_HINT) from error
+        info = ModelInfo.from_metadata(metadata)
+    except SettingsError as error:
+        raise ContractError(f"{name} has metadata that edgekit cannot use: {error.what}", mend=EXPORT_HINT) from error
     _check_info(info, name)
     return info
 
@@ -118,17 +123,25 @@ def check_tiles(tiles: npt.NDArray[np.uint8], info: ModelInfo) -> None:
 
 
 def _check_info(info: ModelInfo, name: str) -> None:
-    if info.contract_version != CONTRACT_VERSION:
-        raise ContractError(
-            f"{name} keeps version {info.contract_version} of the contract, this edgekit reads {CONTRACT_VERSION}",
-            mend="export it again with this edgekit",
-        )
-    sizes = ("tile_size_px", "inner_size_px", "batch", "max_detections", "mask_size_px")
-    for key in sizes:
+    for key, fits in _RANGES.items():
         value = getattr(info, key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ContractError(f"{name} has edgekit.{key} = {json.dumps(value)}", mend=EXPORT_HINT)
-    if info.mask_frame not in ("box", "tile"):
-        raise ContractError(f"{name} has edgekit.mask_frame = {json.dumps(info.mask_frame)}", mend=EXPORT_HINT)
-    if not info.class_names:
-        raise ContractError(f"{name} names no class (edgekit.class_names)", mend=EXPORT_HINT)
+        if value is not None and not fits(value):
+            shown = json.dumps(value)
+            raise ContractError(f"{name} has edgekit.{key} = {shown}, which cannot be", mend=EXPORT_HINT)
+
+
+def _positive(value: int) -> bool:
+    return value >= 1
+
+
+def _share(value: float) -> bool:
+    return 0.0 <= value <= 1.0
+
+
+_RANGES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("tile_size_px", "inner_size_px", "batch", "max_detections", "proposals", "mask_size_px"), _positive
+    ),
+    **dict.fromkeys(("score_floor", "nms_iou", "default_threshold"), _share),
+    "class_names": lambda names: bool(names) and len(set(names)) == len(names),
+}

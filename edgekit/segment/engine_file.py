@@ -15,7 +15,8 @@ from typing import Any
 
 from edgekit.atomic import write_atomic
 from edgekit.contracts import ModelInfo
-from edgekit.errors import EngineError
+from edgekit.errors import ContractError, EngineError
+from edgekit.segment.contract import read_info
 
 SUFFIX = ".engine"
 SIDECAR_SUFFIX = ".json"
@@ -56,12 +57,12 @@ class Sidecar:
         """What the graph says of itself.
 
         Raises:
-            EngineError: the sidecar lacks some of it.
+            EngineError: the sidecar lacks some of it, or tells what cannot be.
         """
         try:
-            return ModelInfo.from_metadata(dict(self.metadata))
-        except (KeyError, ValueError) as error:
-            raise EngineError(f"the engine's sidecar lacks {error}", mend=REBUILD) from error
+            return read_info(self.metadata, name="the engine's sidecar")
+        except ContractError as error:
+            raise EngineError(error.what, mend=REBUILD) from error
 
     def differences(self, device: Device, *, onnx_sha256: str | None = None) -> list[str]:
         """Why the engine must not run on `device` (or is not of this graph), a line each; empty where it may."""

@@ -88,21 +88,32 @@ def test_missing_metadata_is_named(tmp_path, field):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "value", "told"),
     [
-        ("contract_version", "2"),
-        ("tile_size_px", "128"),
-        ("tile_size_px", '"big"'),
-        ("max_detections", "6"),
-        ("batch", "true"),
-        ("mask_frame", '"circle"'),
-        ("class_names", "[]"),
-        ("score_floor", "{"),
+        ("contract_version", "2", "version 2"),
+        ("tile_size_px", "128", "input 'tiles'"),
+        ("tile_size_px", '"big"', None),
+        ("max_detections", "6", "output 'boxes'"),
+        ("batch", "true", None),
+        ("mask_frame", '"circle"', None),
+        ("class_names", "[]", None),
+        ("class_names", '"fruit"', None),
+        ("class_names", "[1, 2]", None),
+        ("class_names", '["fruit", "fruit"]', None),
+        ("score_floor", "{", None),
+        ("score_floor", '"0.05"', None),
+        ("score_floor", "null", None),
+        ("score_floor", "NaN", None),
+        ("score_floor", "-1", None),
+        ("default_threshold", "[0.4]", None),
+        ("precision", '"int3"', None),
+        ("exporter", "[" * 100_000, None),
     ],
+    ids=lambda value: str(value)[:20],
 )
-def test_metadata_that_does_not_fit_the_graph_is_refused(tmp_path, field, value):
+def test_metadata_that_does_not_fit_the_graph_is_refused(tmp_path, field, value, told):
     metadata = {**INFO.to_metadata(), f"edgekit.{field}": value}
-    with pytest.raises(ContractError):
+    with pytest.raises(ContractError, match=told or f"edgekit.{field}"):
         open_segmenter(echo_graph(tmp_path / "m.onnx", metadata=metadata))
 
 
