@@ -24,15 +24,3 @@ def rising(columns: Columns, direction: int) -> Columns:
         return columns
     width_px = columns.image.shape[1]
     return Columns(mirror(columns.image), -(columns.x_px + width_px), columns.bridged)
-
-
-def settled_x_px(rising_x_px: int, size_px: int, width_px: int, direction: int) -> int:
-    """Left edge, in the finished panorama, of something that was found in rising columns.
-
-    Args:
-        rising_x_px: its left edge among the rising columns.
-        size_px: its width.
-        width_px: width of the finished panorama.
-        direction: of the builder.
-    """
-    return rising_x_px if direction > 0 else width_px - rising_x_px - size_px

@@ -41,8 +41,6 @@ class Board:
     kind: BoardKind
     squares: tuple[int, int] = (8, 6)
     """Columns and rows of squares, black and white ones counted."""
-    square_mm: float = 30.0
-    """For the printed board only: a lens is calibrated without it."""
 
     def __post_init__(self) -> None:
         columns, rows = self.squares

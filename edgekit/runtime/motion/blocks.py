@@ -78,10 +78,10 @@ def match_blocks(before: Planes, after: Planes, coarse: CoarseShift, factors: tu
     rows, columns = rows[order], columns[order]
     centre = np.column_stack(((columns + 0.5) * _BLOCK_WH[0], (rows + 0.5) * _BLOCK_WH[1])) * 2
     guess = np.column_stack((shift[rows, columns], np.full(len(rows), 2 * coarse.dy))) * 2
-    moved, found = _track(before.fine, after.fine, (centre, guess), levels=0, steps=_ROUGH_STEPS)
+    moved, found = _track(before.fine, after.fine, (centre, guess), steps=_ROUGH_STEPS)
     ratio = factor / sharp_factor
     start, guess = centre[found] * ratio, moved[found] * ratio
-    moved, found = _track(before.sharp, _exposed_as(before, after), (start, guess), levels=0, steps=_LAST_STEPS)
+    moved, found = _track(before.sharp, _exposed_as(before, after), (start, guess), steps=_LAST_STEPS)
     start, moved = start[found] * sharp_factor, moved[found] * sharp_factor
     middle = start[:, 0] + moved[:, 0] / 2
     dx, dy = moved[:, 0].astype(np.float32), moved[:, 1].astype(np.float32)
@@ -145,7 +145,6 @@ def _track(
     after: Grey,
     points_and_guess: tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]],
     *,
-    levels: int,
     steps: tuple[int, int, float],
 ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Displacements of points by Lucas and Kanade's method from a guess, and which were found near it."""
@@ -156,7 +155,7 @@ def _track(
     ends = np.ascontiguousarray((centre + guess)[:, None], np.float32)
     flags = cv2.OPTFLOW_USE_INITIAL_FLOW
     ends, status, _ = cv2.calcOpticalFlowPyrLK(
-        before, after, points, ends, winSize=_WINDOW, maxLevel=levels, criteria=steps, flags=flags
+        before, after, points, ends, winSize=_WINDOW, maxLevel=0, criteria=steps, flags=flags
     )
     moved = (ends - points)[:, 0]
     near = np.abs(moved - guess).max(axis=1) < _ASTRAY

@@ -36,10 +36,6 @@ class CoarseShift(NamedTuple):
     """Coarse pixels; the middle of the layer."""
     dy: int
     """Rows of the spectrum."""
-    score: float
-    """Mass of the hill; 1 where everything moves alike."""
-    rival: float
-    """Score of the best hill elsewhere, as a share."""
 
 
 class CoarseMatcher:
@@ -77,11 +73,7 @@ class CoarseMatcher:
         score = total[:, self._after] - total[:, self._first]
         weighed = score * (1.0 - _LIFT_COST * np.abs(np.array(self._lifts)))[:, None] * self._belief(prior)
         row, column = np.unravel_index(int(weighed.argmax()), weighed.shape)
-        dx = self._middle(mass[row], int(column))
-        best = float(weighed[row, column])
-        elsewhere = np.abs(self._shifts - dx) > max(0.6 * abs(dx), 4)
-        rival = float(score[row][elsewhere].max()) if elsewhere.any() else 0.0
-        return CoarseShift(dx, self._lifts[row], float(score[row, column]), rival / best if best > 0 else 1.0)
+        return CoarseShift(self._middle(mass[row], int(column)), self._lifts[row])
 
     def _histograms(self, before: npt.NDArray[np.complex64], after: npt.NDArray[np.complex64]) -> FloatArray:
         """Sum of the rows' phase correlations, a row for each vertical displacement, a column a displacement."""

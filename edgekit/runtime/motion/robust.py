@@ -19,8 +19,6 @@ class Agreement(NamedTuple):
     """What the values agree on."""
 
     value: float
-    scale: float
-    """Spread of the values that agree, as a standard deviation."""
     share: float
     """Weight of those that agree among all, 0 to 1."""
 
@@ -41,7 +39,7 @@ def agree(values: FloatArray, weights: FloatArray, start: npt.NDArray[np.bool_] 
         trust = weights * np.where(np.abs(ratio) < 1, (1 - ratio**2) ** 2, 0.0)
         centre = float((trust * values).sum() / trust.sum())
     inside = np.abs(values - centre) < 2.5 * scale
-    return Agreement(centre, scale, float(weights[inside].sum() / weights.sum()))
+    return Agreement(centre, float(weights[inside].sum() / weights.sum()))
 
 
 def hill(values: FloatArray, weights: FloatArray, share: float, least: float) -> npt.NDArray[np.bool_]:
