@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Make a virtual environment and install edgekit into it: environment FOLDER EXTRAS [PYTHON].
 # Sourced by the scripts beside it. Does nothing where the environment is newer than pyproject.toml.
 environment() {

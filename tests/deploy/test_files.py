@@ -27,8 +27,12 @@ def deploy(repository):
     return repository / "deploy"
 
 
-def test_shell_scripts_are_clean(deploy):
-    done = subprocess.run([tool("shellcheck"), *deploy.glob("*.sh")], capture_output=True, text=True, check=False)
+def test_shell_scripts_are_clean(repository):
+    files = [path for folder in ("bin", "deploy", ".ci") for path in (repository / folder).iterdir() if path.is_file()]
+    scripts = [path for path in files if path.suffix == ".sh" or re.match(rb"#!.*sh\b", path.read_bytes())]
+    assert len(scripts) >= 8
+    command = [tool("shellcheck"), "--external-sources", *scripts]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
