@@ -28,9 +28,8 @@ class MosaicSettings:
     """Widest stretch within which a seam may wander to go round a fruit; 0: straight cuts."""
     drift_share: float = 0.05
     """Bound of the correction of vertical drift, as a share of the height."""
-
     even_exposure: bool = True
-    """Even out steps of the exposure by one gain a frame, which fades within a few frame widths."""
+    """Even out steps of the exposure by one gain a frame, which fades within about a frame width."""
 
     def __post_init__(self) -> None:
         top, bottom = self.band
