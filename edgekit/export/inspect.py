@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edgekit.export.preflight import preflight
-from edgekit.export.tensors import load_graph, type_name
+from edgekit.export.tensors import external_files, load_graph, type_name
 from edgekit.graph.macs import GraphCost, count_model
 
 
@@ -18,6 +18,9 @@ class GraphReport:
 
     path: Path
     bytes: int
+    """Of the graph and of the files in which it keeps weights."""
+    missing: tuple[str, ...]
+    """Files in which it keeps weights and which are not there."""
     opset: int
     inputs: dict[str, str]
     """Name -> type and shape."""
@@ -34,6 +37,7 @@ class GraphReport:
         return {
             "path": str(self.path),
             "bytes": self.bytes,
+            "missing_files": list(self.missing),
             "opset": self.opset,
             "inputs": self.inputs,
             "outputs": self.outputs,
@@ -54,9 +58,11 @@ def inspect_graph(path: Path) -> GraphReport:
         ModelError: no such file, or no ONNX.
     """
     model = load_graph(path)
+    files = [path, *external_files(model, path.parent)]
     return GraphReport(
         path=path,
-        bytes=path.stat().st_size,
+        bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        missing=tuple(str(file) for file in files if not file.is_file()),
         opset=max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0),
         inputs={item.name: type_name(item) for item in model.graph.input},
         outputs={item.name: type_name(item) for item in model.graph.output},
@@ -70,6 +76,7 @@ def inspect_graph(path: Path) -> GraphReport:
 def describe(report: GraphReport) -> str:
     """The report as text for a person."""
     lines = [f"{report.path}  {report.bytes / 1e6:.1f} MB  opset {report.opset}"]
+    lines += [f"cannot run: it keeps weights in {file}, which is missing; copy it as well" for file in report.missing]
     lines += ["inputs", *(f"  {name:12} {kind}" for name, kind in report.inputs.items())]
     lines += ["outputs", *(f"  {name:12} {kind}" for name, kind in report.outputs.items())]
     lines += ["metadata", *(f"  {key:28} {value[:120]}" for key, value in report.metadata.items())]

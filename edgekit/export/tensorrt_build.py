@@ -13,7 +13,7 @@ from edgekit.atomic import write_atomic
 from edgekit.contracts import Progress
 from edgekit.errors import EngineError
 from edgekit.export.tensorrt_api import TensorRtApi
-from edgekit.export.tensors import load_graph
+from edgekit.export.tensors import external_files, load_graph
 from edgekit.segment.digest import file_digest
 from edgekit.segment.engine_file import SUFFIX, Device, Sidecar, read_engine, read_sidecar, write_sidecar
 
@@ -86,16 +86,14 @@ def reusable(engine: Path, device: Device, onnx_sha256: str) -> Sidecar | None:
 
 def graph_digest(path: Path, model: onnx.ModelProto) -> str:
     """SHA-256 of a graph and of the files that hold its external data, in the order of their names."""
-    places = {
-        entry.value for tensor in model.graph.initializer for entry in tensor.external_data if entry.key == "location"
-    }
     digests = [file_digest(path)]
-    for place in sorted(places):
-        data = path.parent / place
+    for data in external_files(model, path.parent):
         if not data.is_file():
-            raise EngineError(f"{path.name} keeps weights in {place}, which is not beside it", mend="copy it as well")
+            raise EngineError(
+                f"{path.name} keeps weights in {data.name}, which is not beside it", mend="copy it as well"
+            )
         digests.append(file_digest(data))
-    return hashlib.sha256("".join(digests).encode()).hexdigest() if places else digests[0]
+    return hashlib.sha256("".join(digests).encode()).hexdigest() if len(digests) > 1 else digests[0]
 
 
 def _build(graph: Path, precision: str, api: TensorRtApi, progress: Progress) -> bytes:

@@ -30,6 +30,12 @@ def load_graph(path: Path) -> onnx.ModelProto:
     return model
 
 
+def external_files(model: onnx.ModelProto, folder: Path) -> list[Path]:
+    """The files in which a graph of this folder keeps weights, in the order of their names."""
+    entries = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
+    return [folder / place for place in sorted({entry.value for entry in entries if entry.key == "location"})]
+
+
 def shape_of(item: onnx.ValueInfoProto) -> Shape:
     """Shape that a graph declares for a tensor."""
     return tuple(

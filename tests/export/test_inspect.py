@@ -98,6 +98,17 @@ def test_rows_that_the_data_decides_are_told_with_the_cost_of_one(small_graph):
     assert "one such row (a mask that is drawn): 0.0005 GMAC" in describe(report)
 
 
+def test_weights_beside_the_graph_count_and_are_missed(small_graph, tmp_path):
+    path, data = tmp_path / "m.onnx", tmp_path / "m.data"
+    model = onnx.load(small_graph)
+    onnx.save_model(model, path, save_as_external_data=True, location=data.name, size_threshold=1024)
+    assert inspect_graph(path).bytes == path.stat().st_size + data.stat().st_size
+    data.unlink()
+    report = inspect_graph(path)
+    assert report.summary()["missing_files"] == [str(data)]
+    assert f"keeps weights in {data}" in describe(report)
+
+
 @pytest.mark.parametrize("content", [b"", b"text " * 100, b"\x00" * 64])
 def test_what_is_no_graph_is_refused(tmp_path, content):
     path = tmp_path / "m.onnx"
