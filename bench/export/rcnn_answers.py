@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
-import torch
 from rcnn_graphs import Case, Tiles
 from torchvision.models.detection import MaskRCNN
 
@@ -40,23 +38,14 @@ class TorchvisionAnswers:
         self._settings = repr(replace(case.recipe, batch=1, precision="fp32")) + str(case.seed)
         self._settings += digest_of(MODELS)
 
-    def rows(self, tile: Tiles, *, ties_by_index: bool = False) -> ReferenceRows:
-        """Of anchors that tie torchvision takes any, or with `ties_by_index` the first ones, as ONNX Runtime does."""
-        settings = self._settings + ("ties by index" if ties_by_index else "")
-        held = kept(self.folder, settings, tile, lambda: self._run(tile, ties_by_index))
-        planes = np.unpackbits(held["planes"], axis=-1).astype(np.bool_)
-        return ReferenceRows(held["boxes"], held["scores"], held["labels"], held["masks"], planes)
+    def rows(self, tile: Tiles) -> ReferenceRows:
+        """Of one tile."""
+        return rows_of(kept(self.folder, self._settings, tile, lambda: self._run(tile)))
 
-    def _run(self, tile: Tiles, ties_by_index: bool) -> Arrays:
+    def _run(self, tile: Tiles) -> Arrays:
         if self._model is None:
             self._model = self.case.model()
-        rpn = self._model.rpn
-        if ties_by_index:
-            rpn._get_top_n_idx = partial(first_of_ties, most=rpn.pre_nms_top_n())
-        rows = reference_rows(self._model, tile)
-        rpn.__dict__.pop("_get_top_n_idx", None)
-        columns = {name: getattr(rows, name) for name in ("boxes", "scores", "labels", "masks")}
-        return {"planes": np.packbits(rows.planes, axis=-1), **columns}
+        return arrays_of(reference_rows(self._model, tile))
 
 
 class GraphAnswers:
@@ -98,14 +87,16 @@ class GraphAnswers:
         return model
 
 
-def first_of_ties(objectness: torch.Tensor, per_level: list[int], *, most: int) -> torch.Tensor:
-    """torchvision's `RegionProposalNetwork._get_top_n_idx` with a stable sort."""
-    starts = np.cumsum([0, *per_level[:-1]])
-    best = [
-        level.sort(dim=1, descending=True, stable=True)[1][:, :most] + int(start)
-        for level, start in zip(objectness.split(per_level, 1), starts, strict=True)
-    ]
-    return torch.cat(best, dim=1)
+def arrays_of(rows: ReferenceRows) -> Arrays:
+    """What is kept of rows."""
+    columns = {name: getattr(rows, name) for name in ("boxes", "scores", "labels", "masks")}
+    return {"planes": np.packbits(rows.planes, axis=-1), **columns}
+
+
+def rows_of(held: Arrays) -> ReferenceRows:
+    """The rows again."""
+    planes = np.unpackbits(held["planes"], axis=-1).astype(np.bool_)
+    return ReferenceRows(held["boxes"], held["scores"], held["labels"], held["masks"], planes)
 
 
 def kept(folder: Path | None, settings: str, tiles: Tiles, run: Callable[[], Arrays]) -> Arrays:

@@ -1,7 +1,7 @@
 """Exported R-CNN graphs against torchvision's own forward, detection by detection.
 
     python bench/export/rcnn_parity.py mask_rcnn --images FOLDER [--tiles 50] [--batch 4] [--precision fp16]
-        [--target tensorrt] [--cache FOLDER] [--json F]
+        [--target tensorrt] [--raw] [--cache FOLDER] [--json F]
 
 Answers are kept in `--cache`, so that batches, precisions and targets are compared with the same ones, and a run that
 was stopped goes on (those of the graph hold until the code that makes it changes).
@@ -9,27 +9,29 @@ was stopped goes on (those of the graph hold until the code that makes it change
 The model is untrained and made lively (edgekit/export/models/lively.py). Detections are matched by mask IoU; exempt,
 and counted, are scores within 1e-4 of the floor and rows at the cut to K; mask values are compared in the masks' own
 frame, of every pair. Black, white and noise tiles come last and are reported apart: on a uniform tile thousands of
-anchors tie, and which of them enter is nobody's to say. There torchvision also runs with its choice among ties replaced
-by ONNX Runtime's, the first by index.
+anchors tie up to the last bit, and which of them enter is nobody's to say. With `--raw` torchvision also chooses among
+the graph's own raw values there (rcnn_probe.py), so that nothing but the choice is compared.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from rcnn_answers import GraphAnswers, TorchvisionAnswers
-from rcnn_graphs import Tiles, case_of, parser_of, real_tiles, special_tiles
+from rcnn_graphs import case_of, parser_of, real_tiles, special_tiles
+from rcnn_probe import Probe
 from torchvision.models.detection.roi_heads import paste_masks_in_image
 
-from edgekit.contracts import Instances, MaskCrop, TileResult
+from edgekit.contracts import Instances, MaskCrop, ModelInfo, TileResult
 from edgekit.export.parity import compare, match
 from edgekit.export.rcnn_reference import ReferenceRows
 from edgekit.masks import trim
-from edgekit.segment.rows import decode_rows
+from edgekit.segment.rows import Outputs, decode_rows
 
 DECIDED_FROM = 0.95
 """Pairs that overlap less are looked at pixel by pixel."""
@@ -75,31 +77,38 @@ def main() -> None:
     parser.add_argument("--tiles", type=int, default=50)
     parser.add_argument("--target", choices=("cpu", "tensorrt"), default="cpu")
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--raw", action="store_true", help="black, white and noise also by the graph's raw values")
     args = parser.parse_args()
     case = case_of(args)
     recipe = case.recipe
+    if args.raw and (recipe.batch, recipe.precision) != (1, "fp32"):
+        parser.error("--raw is for batch 1 in fp32")
     torch.set_num_threads(args.threads)
     reference, graph = TorchvisionAnswers(case, args.cache), GraphAnswers(case, args.target, args.cache)
-    report = {"recipe": asdict(recipe), "target": args.target, "seed": args.seed}
     groups = {"real": real_tiles(args.images, args.tiles, recipe.tile_size_px)}
     special = special_tiles(recipe.tile_size_px)[:, None]
     groups |= dict(zip(("black", "white", "noise"), special, strict=True))
-    groups |= {f"{name}, ties by index": groups[name] for name in ("black", "white", "noise")}
-    for name, tiles in groups.items():
-        figures = measure(reference, graph, tiles, ties_by_index="ties" in name)
+    report = {"recipe": asdict(recipe), "target": args.target, "seed": args.seed}
+
+    def tell(name: str, figures: Figures) -> None:
         report[name] = asdict(figures)
         print(f"{args.recipe} {args.target} {recipe.precision} batch {recipe.batch}, {name}: {figures}", flush=True)
         if args.json:
             args.json.write_text(json.dumps(report, indent=1))
 
+    for name, tiles in groups.items():
+        tell(name, figures_of(graph.info, graph.outputs(tiles), [reference.rows(tile) for tile in tiles]))
+    if args.raw:
+        probe = Probe(case, args.target)
+        for name, (tile,) in list(groups.items())[1:]:
+            outputs, rows = probe.run(tile)
+            tell(f"{name}, torchvision with the graph's raw values", figures_of(graph.info, outputs, [rows]))
 
-def measure(reference: TorchvisionAnswers, graph: GraphAnswers, tiles: Tiles, *, ties_by_index: bool) -> Figures:
-    """Run both on the same tiles."""
-    info = graph.info
-    outputs = graph.outputs(tiles)
-    references = [reference.rows(tile, ties_by_index=ties_by_index) for tile in tiles]
+
+def figures_of(info: ModelInfo, outputs: Outputs, references: Sequence[ReferenceRows]) -> Figures:
+    """Compare a graph's outputs, tile by tile, with torchvision's rows."""
     theirs = [result_of(rows) for rows in references]
-    ours = [decode_rows(outputs, index, info) for index in range(len(tiles))]
+    ours = [decode_rows(outputs, index, info) for index in range(len(references))]
     report = compare(theirs, ours, info=info, threshold=0.5)
     values = [
         np.abs(rows.masks[i] * 255.0 - outputs["masks"][index, j]).max()
@@ -115,7 +124,7 @@ def measure(reference: TorchvisionAnswers, graph: GraphAnswers, tiles: Tiles, *,
     counts = sorted(len(result.instances) for result in ours)
     flags = [int(result.flags) for result in ours]
     return Figures(
-        len(tiles), report.reference, report.candidate, report.matched, report.unmatched, report.exempt,
+        len(references), report.reference, report.candidate, report.matched, report.unmatched, report.exempt,
         report.pasted_apart,
         report.worst_iou, min([*decided, DECIDED_FROM]), report.median_iou,
         report.box_difference_px, report.score_difference,
@@ -157,7 +166,7 @@ def result_of(rows: ReferenceRows) -> TileResult:
     return TileResult(Instances(rows.boxes, rows.scores, rows.labels, masks), len(masks))
 
 
-def logit_deviation(references: list[ReferenceRows]) -> float | None:
+def logit_deviation(references: Sequence[ReferenceRows]) -> float | None:
     """Of all mask pixels; probabilities that float32 rounds to 0 or 1 are left out."""
     values = np.concatenate([rows.masks.ravel() for rows in references]).astype(np.float64)
     values = values[(values > 0) & (values < 1)]
