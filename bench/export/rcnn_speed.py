@@ -41,7 +41,6 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    clock = time.process_time if args.clock == "cpu" else time.perf_counter
     case = case_of(args)
     model = case.model()
     graphs = {OURS: GraphAnswers(case, "cpu", args.cache).graph, **{path.name: onnx.load(path) for path in args.graph}}
@@ -51,24 +50,12 @@ def main() -> None:
         if not args.without_peer_export:
             contenders["torchvision ONNX export"] = peer_export(model, case, args.cache or Path(folder))
         tiles = real_tiles(args.images, args.rounds, case.recipe.tile_size_px)
-        for run in contenders.values():
-            run(tiles[0])
-        seconds = {name: np.zeros(len(tiles)) for name in contenders}
-        for number, tile in enumerate(tiles):
-            for name in np.roll(list(contenders), number):
-                start = clock()
-                contenders[name](tile)
-                seconds[name][number] = clock() - start
+        seconds = measure(contenders, tiles, time.process_time if args.clock == "cpu" else time.perf_counter)
     answers = {name: side.results[-len(tiles) :] for name, side in sides.items()}
     rows = [len(result.instances) for result in answers[OURS]]
-    print(f"{args.recipe} inner {case.recipe.inner_size_px}, {args.threads} threads, rows a tile {rows}")
-    report: dict[str, object] = {"recipe": args.recipe, "threads": args.threads, "rows": rows}
-    for name, values in seconds.items():
-        ratios = values / seconds[OURS]
-        low, middle, high = np.percentile(ratios, (25, 50, 75))
-        spread = f"{middle:.2f} ({low:.2f} to {high:.2f})"
-        print(f"{name:26} median {np.median(values):.3f} s ({args.clock})  of {OURS}: {spread}", flush=True)
-        report[name] = {"seconds": values.tolist(), "ratio": [low, middle, high]}
+    print(f"{args.recipe} inner {case.recipe.inner_size_px}, {args.threads} threads, {args.clock}, rows a tile {rows}")
+    report = {"recipe": args.recipe, "threads": args.threads, "clock": args.clock, "rows": rows}
+    report |= {name: tell_times(name, values, seconds[OURS]) for name, values in seconds.items()}
     for name, side in list(sides.items())[1:]:
         parity = compare(answers[OURS], answers[name], info=side.info, threshold=0.5)
         faults = parity.beyond(LIMITS[side.info.precision])
@@ -76,6 +63,26 @@ def main() -> None:
         report[f"{name} parity"] = {**parity.summary(), "beyond_limits": faults}
     if args.json:
         args.json.write_text(json.dumps(report, indent=1))
+
+
+def measure(contenders: dict[str, Run], tiles: Tiles, clock: Callable[[], float]) -> dict[str, np.ndarray]:
+    """Seconds of each contender, tile by tile, in changing order; the first tile warms up."""
+    for run in contenders.values():
+        run(tiles[0])
+    seconds = {name: np.zeros(len(tiles)) for name in contenders}
+    for number, tile in enumerate(tiles):
+        for name in np.roll(list(contenders), number):
+            start = clock()
+            contenders[name](tile)
+            seconds[name][number] = clock() - start
+    return seconds
+
+
+def tell_times(name: str, seconds: np.ndarray, ours: np.ndarray) -> dict[str, list[float]]:
+    """Print the median, and quartiles of the ratio to edgekit's time on the same tile."""
+    low, middle, high = np.percentile(seconds / ours, (25, 50, 75))
+    print(f"{name:26} median {np.median(seconds):.3f} s  of {OURS}: {middle:.2f} ({low:.2f} to {high:.2f})", flush=True)
+    return {"seconds": seconds.tolist(), "ratio": [low, middle, high]}
 
 
 class Side:
