@@ -170,6 +170,7 @@ def test_web_page_stands_alone_and_names_the_choice_first(tmp_path: Path) -> Non
     assert not re.search(r"(src|href)=['\"]?https?:", page)
     assert page.index("<strong>alpha</strong>") < page.index("<svg")
     assert page.count("data:image/jpeg;base64,") >= 8
+    assert "width=device-width" in page
     for title in ("Accuracy against cost", "F1 against threshold", "AJI against threshold", "Precision against recall",
                   "Segmentation reliability: alpha", "Latency"):  # fmt: skip
         assert title in page

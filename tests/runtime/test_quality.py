@@ -110,3 +110,4 @@ def test_every_frame_is_drawn_in_the_colour_of_its_fate(tmp_path: Path) -> None:
     report(2, tmp_path)
     page = quality_page(json.loads((tmp_path / "panorama.json").read_text()), records).decode()
     assert page.count("<rect") == 3 * 4
+    assert "width=device-width" in page  # a phone shows it at its own width

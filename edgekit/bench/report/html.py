@@ -26,10 +26,13 @@ padding:4px 18px;margin:18px 0}.advice strong{font-size:26px;line-height:1.3}.ad
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;width:100%}.wide{overflow-x:auto}
 th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600;color:var(--soft)}tr.chosen td{font-weight:650}.plots{display:grid;gap:18px;
-grid-template-columns:repeat(auto-fill,minmax(340px,1fr))}figure{margin:0;background:var(--card);color:#1d2320;
+grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}
+figure{margin:0;background:var(--card);color:#1d2320;
 border:1px solid var(--line);border-radius:8px;padding:12px}figure svg,figure img{width:100%;height:auto;display:block}
 figcaption{font-size:13px}figcaption b{display:block}details{border-top:1px solid var(--line);padding:8px 0}
-summary{cursor:pointer;font-weight:600}.key span{display:inline-block;margin-right:14px}.key i{display:inline-block;
+summary{cursor:pointer;font-weight:600}.key span{display:inline-block;margin-right:14px}.overview td{white-space:nowrap}
+.overview :is(td,th):first-child{position:sticky;left:0;background:var(--paper);max-width:14em;white-space:normal;
+overflow-wrap:anywhere;min-width:9em}.key i{display:inline-block;
 width:11px;height:11px;border-radius:3px;margin-right:5px}.warn{color:#b3541e}
 """
 EXPLAINED = (
@@ -82,12 +85,17 @@ def _first_screen(document: Json) -> str:
     name = advice.scored or advice.model or "Undecided"
     return (
         f"<h1>{title}</h1>"
-        f"<p class=soft>Measured on {escape(place)}, {escape(document['created'])}.{judged}</p>"
+        f"<p class=soft>Measured on {escape(place)}, {escape(_moment(document['created']))}.{judged}</p>"
         f"<div class=advice><strong>{escape(name)}</strong><ul>{reasons}</ul></div>"
-        f"<div class=wide>{_table(overview(models), chosen=advice.model)}</div>"
+        f"<div class='wide overview'>{_table(overview(models), chosen=advice.model)}</div>"
         f"<p class=soft>{EXPLAINED}</p>"
         f"<ul class='soft warn'>{warned}</ul>"
     )
+
+
+def _moment(created: str) -> str:
+    """A time stamp of a report (ISO 8601, UTC) as a person reads it."""
+    return f"{created[:10]} {created[11:16]} UTC"
 
 
 def _plots(models: Sequence[Json]) -> list[str]:

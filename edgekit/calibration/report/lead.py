@@ -26,12 +26,19 @@ PANELS = (
         "How far single tiles pull the threshold. One that stands out deserves a second look; red tiles hold confident "
         "predictions that overlap no label, which often is fruit that nobody labelled.",
     ),
-    (
-        "What the threshold does",
-        "The shaded band is the interval: where the curve is flat there, the count hardly depends on the threshold.",
-    ),
 )
-"""Title and explanation of each panel, in their order."""
+"""Title and explanation of the first three panels, in their order."""
+COUNT_PANEL = (
+    "What the threshold does",
+    "The shaded band is the interval: where the curve is flat there, the count hardly depends on the threshold.",
+)
+"""The fourth, where a run was named."""
+SPREAD_PANEL = (
+    "Confidences of the labelled tiles",
+    "How many predictions there are at each confidence: with few in the shaded band, the interval, it hardly matters "
+    "where in it the threshold lies. Name the run (--run) to see its count in place of this.",
+)
+"""The fourth, where none was."""
 
 
 def headline(fit: ThresholdFit) -> str:

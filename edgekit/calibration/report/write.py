@@ -15,7 +15,7 @@ import numpy as np
 from edgekit.atomic import prepare_file, write_atomic
 from edgekit.calibration.count_effect import CountEffect, count_curve
 from edgekit.calibration.pairs import Pairs
-from edgekit.calibration.report.lead import PANELS, headline, lead_lines
+from edgekit.calibration.report.lead import COUNT_PANEL, PANELS, SPREAD_PANEL, headline, lead_lines
 from edgekit.calibration.report.panels import (
     draw_counts,
     draw_influence,
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}"
-    "img{max-width:100%}pre{background:#f5f5f2;padding:1em;overflow-x:auto}"
+    ".wide{overflow-x:auto}img{width:100%;min-width:820px}pre{background:#f5f5f2;padding:1em;overflow-x:auto}"
     "table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
     "td:first-child,th:first-child{text-align:left}h1{font-size:1.3em;color:#666;font-weight:600}"
     ".lead{border-left:5px solid #b2182b;padding:.2em 1.2em;margin:1em 0}.lead strong{font-size:1.6em}"
-    ".captions{display:grid;grid-template-columns:1fr 1fr;gap:.6em 2em;font-size:.92em;color:#444}"
+    ".captions{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22em),1fr));gap:.6em 2em;"
+    "font-size:.92em;color:#444}"
 )
 CURVE = np.round(np.arange(0.05, 0.995, 0.01), 2)
 
@@ -107,21 +108,25 @@ def _figure() -> Figure:
 
 
 def _html(content: ReportContent, picture: bytes) -> Iterator[str]:
-    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(content.title)}</title>"
+    yield "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+    yield f"<title>{escape(content.title)}</title>"
     yield f"<style>{STYLE}</style><h1>{escape(content.title)}</h1>"
     lines = "".join(f"<li>{escape(line)}" for line in lead_lines(content.fits[0], content.counts))
     yield f"<div class=lead><strong>{escape(headline(content.fits[0]))}</strong><ul>{lines}</ul></div>"
-    yield f'<img alt="reliability diagram" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
-    captions = "".join(f"<div><b>{escape(title)}.</b> {escape(text)}</div>" for title, text in PANELS)
+    encoded = base64.b64encode(picture).decode()
+    yield f'<div class=wide><img alt="reliability diagram" src="data:image/png;base64,{encoded}"></div>'
+    panels = (*PANELS, SPREAD_PANEL if content.run is None else COUNT_PANEL)
+    captions = "".join(f"<div><b>{escape(title)}.</b> {escape(text)}</div>" for title, text in panels)
     yield f"<div class=captions>{captions}</div>"
     for fit in content.fits:
         yield f"<h2>IoU {fit.iou_target:g}</h2><pre>{escape(chr(10).join(fit_lines(fit)))}</pre>"
     if content.lines:
         yield "<h2>Findings</h2><ul>" + "".join(f"<li>{escape(line)}" for line in content.lines) + "</ul>"
-    yield "<h2>Tiles</h2><table><tr><th>tile<th>pairs<th>threshold without it<th>it moves it by<th>confident, no label"
+    head = "<tr><th>tile<th>pairs<th>threshold without it<th>it moves it by<th>confident, no label"
+    yield f"<h2>Tiles</h2><div class=wide><table>{head}"
     for row in content.fits[0].influence:
         yield (
             f"<tr><td>{escape(row.tile)}<td>{row.pairs}<td>{row.threshold_without:.4f}<td>{row.shift:+.4f}"
             f"<td>{row.suspects}"
         )
-    yield f"</table><p>Rule: {escape(content.fits[0].rule)}.</p></html>"
+    yield f"</table></div><p>Rule: {escape(content.fits[0].rule)}.</p></html>"

@@ -14,12 +14,14 @@ from edgekit.runtime.records import FrameRecord
 
 _PLOT_WH = (1100, 170)
 _MARGIN_PX = 60
-_STATUS_COLOURS = {
-    "placed": "#2a7f3f", "bridged": "#cc2222", "stopped": "#1f5fbf", "reversed": "#8a3fbf", "dropped": "#000000",
+_STRIPE_COLOURS = {
+    "bridged": "#cc2222", "stopped": "#1f5fbf", "reversed": "#8a3fbf", "dropped": "#000000",
 }  # fmt: skip
 _STYLE = (
-    "body{font:14px sans-serif;margin:24px;max-width:1180px}td,th{padding:2px 14px 2px 0;text-align:left}"
-    "li{color:#a00}svg{display:block;margin:10px 0}text{font:12px sans-serif}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;padding:24px;max-width:1180px;color:#1d2320}"
+    "h1{font-size:20px;overflow-wrap:anywhere}h2{font-size:17px;margin:28px 0 8px}h3{font-size:14px;margin:14px 0 0}"
+    "table{border-collapse:collapse}td,th{padding:3px 14px 3px 0;text-align:left;vertical-align:top;font-size:14px;"
+    "border-bottom:1px solid #ddd}li{color:#a00}.wide{overflow-x:auto}svg{display:block}text{font:12px sans-serif}"
 )
 
 
@@ -38,15 +40,17 @@ def quality_page(figures: dict[str, Any], records: Sequence[FrameRecord]) -> byt
         figures: what `panorama.json` says.
         records: what became of the frames, in order.
     """
-    warnings = "".join(f"<li>{escape(line)}</li>" for line in figures["warnings"]) or "<li>none</li>"
+    warnings = "".join(f"<li>{escape(line)}</li>" for line in figures["warnings"])
+    to_do = f"<ul>{warnings}</ul>" if warnings else "<p>Nothing: no fault was found.</p>"
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in _facts(figures))
     plots = "".join(_plot(series, records) for series in _series(records))
-    key = " ".join(f'<span style="color:{colour}">&#9632; {name}</span>' for name, colour in _STATUS_COLOURS.items())
+    key = " ".join(f'<span style="color:{colour}">&#9632; {name}</span>' for name, colour in _STRIPE_COLOURS.items())
     title = escape(f"Quality of the panorama of {figures['source']}")
     page = (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"</head><body><h1>{title}</h1><h2>What to do</h2><ul>{warnings}</ul><h2>Figures</h2><table>{rows}</table>"
-        f"<h2>Frame by frame</h2><p>{key}</p>{plots}</body></html>\n"
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>"
+        f"<body><h1>{title}</h1><h2>What to do</h2>{to_do}<h2>Figures</h2><table>{rows}</table>"
+        f"<h2>Frame by frame</h2><p>Behind frames that were not placed: {key}</p>{plots}</body></html>\n"
     )
     return page.encode()
 
@@ -106,14 +110,19 @@ def _plot(series: _Series, records: Sequence[FrameRecord]) -> str:
     least, most = np.full(width, np.inf), np.full(width, -np.inf)
     np.minimum.at(least, column, rows)
     np.maximum.at(most, column, rows)
-    marks = "".join(f"M{x + _MARGIN_PX} {least[x]:.1f}V{most[x] + 1.5:.1f}" for x in np.flatnonzero(np.isfinite(least)))
+    thick = float(np.clip(width / (3 * len(records)), 1.5, 4.0))  # dots of a short row are seen, a long row is a curve
+    marks = "".join(
+        f"M{x + _MARGIN_PX} {least[x] - thick / 2:.1f}V{most[x] + thick / 2:.1f}"
+        for x in np.flatnonzero(np.isfinite(least))
+    )
     return (
-        f'<svg width="{width + _MARGIN_PX + 10}" height="{height + 34}"><text x="{_MARGIN_PX}" y="12">'
-        f'{escape(series.title)}</text><g transform="translate(0 18)">{_stripes(records, (first, last))}'
-        f'<path d="{marks}" stroke="#222" stroke-width="1.5" fill="none"/>'
+        f'<h3>{escape(series.title)}</h3><div class="wide">'
+        f'<svg width="{width + _MARGIN_PX + 10}" height="{height + 20}">'
+        f'<g transform="translate(0 2)">{_stripes(records, (first, last))}'
+        f'<path d="{marks}" stroke="#222" stroke-width="{thick:.1f}" fill="none"/>'
         f'<text x="4" y="10">{high - room:.4g}</text><text x="4" y="{height}">{low + room:.4g}</text>'
         f'<text x="{_MARGIN_PX}" y="{height + 14}">frame {first:.0f}</text>'
-        f'<text x="{width + _MARGIN_PX}" y="{height + 14}" text-anchor="end">{last:.0f}</text></g></svg>'
+        f'<text x="{width + _MARGIN_PX}" y="{height + 14}" text-anchor="end">{last:.0f}</text></g></svg></div>'
     )
 
 
@@ -130,7 +139,7 @@ def _stripes(records: Sequence[FrameRecord], span: tuple[float, float]) -> str:
             left, right = ((records[n].frame - first) / (last - first) * width for n in (start, number - 1))
             drawn.append(
                 f'<rect x="{left + _MARGIN_PX:.1f}" y="0" width="{max(right - left, 1.5):.1f}" height="{height}"'
-                f' fill="{_STATUS_COLOURS[status]}" opacity="0.3"/>'
+                f' fill="{_STRIPE_COLOURS[status]}" opacity="0.3"/>'
             )
         start = number
     return "".join(drawn)
