@@ -20,11 +20,13 @@ def run_site(path: Path) -> None:
         EdgekitError: the site, its model or its disk cannot be used.
     """
     from edgekit.runtime.installed.named import named_model
+    from edgekit.runtime.live.front import Front
     from edgekit.runtime.live.processor import share_processor
     from edgekit.runtime.live.service import Service
     from edgekit.runtime.live.signals import stopping
     from edgekit.runtime.live.site import read_site, ready_cameras
     from edgekit.runtime.models import opened_models
+    from edgekit.runtime.watch.board import StatusBoard
     from edgekit.runtime.watch.logs import run_log
     from edgekit.runtime.watch.notify import Notifier
     from edgekit.runtime.watch.starting import starting_up
@@ -38,14 +40,16 @@ def run_site(path: Path) -> None:
         provider=site.provider, threads=site.threads, allow_cpu_fallback=site.allow_cpu_fallback, backend=site.backend
     )
     stop = threading.Event()
+    board = StatusBoard(site.out.name, [(camera.name, camera.label) for camera in cameras])
     with ExitStack() as around:
         around.enter_context(stopping(stop))
-        around.enter_context(run_log(site.log, run=site.out.name))
+        around.enter_context(run_log(site.log, run=lambda: board.run))
         started = around.enter_context(starting_up(Notifier()))
+        front = around.enter_context(Front(site, board, stop))
         models = around.enter_context(opened_models(model, engine))
         started()
         job = _job(site, model.name, models[0].info)
-        Service(site, cameras, job, models=models, stop=stop).serve()
+        Service(site, cameras, job, models=models, front=front).serve()
 
 
 def _job(site: Site, model_file: str, info: ModelInfo) -> Job:

@@ -33,6 +33,8 @@ def _title(now: Snapshot, silent: str) -> Text:
         return line.append(printable(silent), "bold red")
     if now.stopping:
         return line.append("ending: what is in hand is being finished", "bold yellow")
+    if now.starting is not None:
+        return line.append(printable(now.starting), "bold yellow")
     return line.append(_HEALTH[now.health], _STYLES[now.health])
 
 

@@ -38,7 +38,9 @@ class Stop:
     """Before the end close the open rows, work off what waits, and finish the run."""
 
 
-Command: TypeAlias = RowStart | RowStop | StatusQuery | Stop
+Order: TypeAlias = RowStart | RowStop | Stop
+"""What changes something."""
+Command: TypeAlias = Order | StatusQuery
 
 
 @dataclass(frozen=True)

@@ -13,30 +13,19 @@ from typing import TYPE_CHECKING
 
 from edgekit.contracts import FrameSource, Segmenter
 from edgekit.errors import EdgekitError, RunDamagedError, RunFolderError
-from edgekit.runtime.control import (
-    Command,
-    ControlServer,
-    Reply,
-    RowStart,
-    RowStop,
-    StatusQuery,
-    Stop,
-    run_socket,
-    usual_socket,
-)
+from edgekit.runtime.control import Order, Reply, RowStart, RowStop, Stop
 from edgekit.runtime.job import Job
+from edgekit.runtime.live.front import Front
 from edgekit.runtime.live.gate import FRAMES_WAITING, Closing, Gate, Opening
 from edgekit.runtime.live.lane import Lane
 from edgekit.runtime.live.run import LiveRun, Surroundings
-from edgekit.runtime.live.runs import day_of, is_of_day, make_site_folder, next_folder, unfinished
+from edgekit.runtime.live.runs import day_of, is_of_day, next_folder, unfinished
 from edgekit.runtime.live.site import ReadyCamera, Site
 from edgekit.runtime.live.trolley_encoder import TrolleyEncoder, open_encoder
 from edgekit.runtime.row_view import RowView, view_of_camera
 from edgekit.runtime.sources import open_camera
 from edgekit.runtime.stage_clock import StageClock
-from edgekit.runtime.watch.board import StatusBoard
 from edgekit.runtime.watch.device_watch import DeviceWatch
-from edgekit.runtime.watch.http_server import serve_metrics
 from edgekit.runtime.watch.notify import Notifier
 from edgekit.runtime.watch.snapshot import ModelStatus
 from edgekit.runtime.watch.watchdog import Watchdog, WorkJudge
@@ -51,14 +40,14 @@ _log = logging.getLogger(__name__)
 
 
 class Service:
-    """Runs of one trolley: metrics, control socket and watchdog stay, run folders come and go.
+    """Runs of one trolley: device watch and watchdog stay, run folders come and go.
 
     Args:
         site: the trolley.
         cameras: with their descriptions.
         job: what is to be counted, and how.
         models: copies of one model.
-        stop: set when everything is to end.
+        front: open already; takes what is asked and shows what is done.
         opened: gives the frames of a camera; for tests.
     """
 
@@ -69,7 +58,7 @@ class Service:
         job: Job,
         *,
         models: Sequence[Segmenter],
-        stop: threading.Event,
+        front: Front,
         opened: Callable[[ReadyCamera], FrameSource] | None = None,
     ) -> None:
         self._site = site
@@ -77,8 +66,7 @@ class Service:
         self._cameras = cameras
         self._job = job
         self._models = models
-        self._stop = stop
-        self._board = StatusBoard(site.out.name, [(camera.name, camera.label) for camera in cameras])
+        self._front, self._stop, self._board = front, front.stop, front.board
         self._clock = StageClock(self._tell_stage)
         self._encoder: TrolleyEncoder | None = None
         self._lanes: list[Lane] = []
@@ -95,11 +83,7 @@ class Service:
         notifier = Notifier()
         self._board.model(self._model())
         with ExitStack() as around:
-            make_site_folder(self._site.out)
-            around.enter_context(ControlServer(self._socket(), self._answer))
-            metrics = serve_metrics(self._board.snapshot, self._site.metrics)
-            if metrics is not None:
-                around.enter_context(metrics)
+            self._front.answered_by(self._answer)
             around.enter_context(DeviceWatch(self._board, self._site.out, provider=self._models[0].provider.effective))
             self._encoder = open_encoder(self._site.encoder, self._board)
             if self._encoder is not None:
@@ -121,6 +105,7 @@ class Service:
     def _serve_one(self, folder: RunFolder, aside: Sequence[str]) -> None:
         ending = threading.Event()
         lanes = [self._lane(camera, ending) for camera in self._cameras]
+        self._board.counting_into(folder.path.name)
         around = Surroundings(self._models, self._board, self._clock, self._site.space, self._encoder)
         try:
             run = LiveRun(self._job, folder, lanes, ending, around)
@@ -130,7 +115,6 @@ class Service:
         for message in aside:
             _log.warning("%s", message)
         _log.info("counting into %s", folder.path)
-        self._board.counting_into(folder.path.name)
         self._lanes, self._run = lanes, run
         waker = threading.Thread(target=self._end_when_due, args=(run, ending), name="edgekit-day", daemon=True)
         waker.start()
@@ -233,24 +217,12 @@ class Service:
             job.model_file, choice.requested, choice.effective, choice.reason, threshold=job.threshold, season=season
         )
 
-    def _socket(self) -> Path:
-        """Where commands come in.
-
-        Raises:
-            StorageError: its folder cannot be made.
-        """
-        path = self._site.control or usual_socket() or run_socket(self._site.out)
-        make_site_folder(path.parent)
-        return path
-
-    def _answer(self, command: Command) -> Reply:
+    def _answer(self, command: Order) -> Reply:
         """Do what somebody at the local socket asks.
 
         Raises:
             RunFolderError: there is no such side, or it must be named.
         """
-        if isinstance(command, StatusQuery):
-            return Reply(True, data=self._board.snapshot().as_dict())
         if isinstance(command, RowStart):
             lanes = self._chosen(command.side, needed=True)
             for lane in lanes:

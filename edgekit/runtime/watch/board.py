@@ -69,15 +69,17 @@ class StatusBoard:
     """Counters and gauges of a live run, safe to write and read from any thread.
 
     Args:
-        run: name of the run.
+        site: what the run is called until a run folder has begun.
         cameras: name and side of every camera.
         clock: monotonic seconds; for tests.
     """
 
     def __init__(
-        self, run: str, cameras: Iterable[tuple[str, str]], *, clock: Callable[[], float] = time.monotonic
+        self, site: str, cameras: Iterable[tuple[str, str]], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._run, self._clock, self._started_s = run, clock, clock()
+        self._site, self._clock, self._started_s = site, clock, clock()
+        self._run: str | None = None
+        self._starting: str | None = None
         self._lock = threading.Lock()
         self._cameras = {name: _Camera(side) for name, side in cameras}
         self._rows = {camera.side: _Row() for camera in self._cameras.values()}
@@ -91,10 +93,20 @@ class StatusBoard:
         self._gap: Gap | None = None
         self._stopping = False
 
+    @property
+    def run(self) -> str | None:
+        """Name of the run folder; None before the first."""
+        return self._run
+
     def counting_into(self, run: str) -> None:
         """Another run folder begins, or is taken up."""
         with self._lock:
             self._run = run
+
+    def starting(self, what: str | None) -> None:
+        """What is waited for before anything can be counted; None: nothing any more."""
+        with self._lock:
+            self._starting = what
 
     # Cameras
 
@@ -246,13 +258,14 @@ class StatusBoard:
             lag_s = 0.0 if self._oldest_s is None else now_s - self._oldest_s
             health, problems = health_of(cameras, self._problems.values(), self._device)
             return Snapshot(
-                run=self._run, uptime_s=now_s - self._started_s, stopping=self._stopping,
+                run=self._run or self._site, uptime_s=now_s - self._started_s, stopping=self._stopping,
                 health=health, problems=problems, cameras=cameras,
                 rows=tuple(_row(side, entry, now_s) for side, entry in self._rows.items()),
                 stages=tuple(_stage(name, entry) for name, entry in self._stages.items()),
                 tiles=self._tiles, fruit=self._fruit_done + sum(entry.fruit or 0 for entry in self._rows.values()),
                 rows_done=self._rows_done, backlog_tiles=self._backlog, lag_s=lag_s,
                 tile_age_s=_age(self._tile_s, now_s), device=self._device, model=self._model, gap=self._gap,
+                starting=self._starting,
             )  # fmt: skip
 
 

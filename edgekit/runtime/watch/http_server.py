@@ -177,6 +177,7 @@ def health(now: Snapshot) -> dict[str, Any]:
         "problems": [problem.text for problem in now.problems],
         "run": now.run,
         "uptime_s": round(now.uptime_s, 1),
+        "starting": now.starting,
         "stopping": now.stopping,
         "cameras": {camera.name: camera.state for camera in now.cameras},
         "rows": {row.side: row.row for row in now.rows},

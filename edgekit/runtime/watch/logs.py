@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
@@ -27,13 +27,15 @@ _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "task
 
 
 @contextmanager
-def run_log(settings: LogSettings, *, stream: TextIO | None = None, run: str | None = None) -> Iterator[None]:
+def run_log(
+    settings: LogSettings, *, stream: TextIO | None = None, run: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
     """Write what edgekit logs while the block lasts; the loggers of other packages are left as they are.
 
     Args:
         settings: form, level, file and limits.
         stream: instead of standard error.
-        run: name of the run, a field of every JSON line.
+        run: tells the name of the run folder that is written just then, a field of every JSON line; None: no field.
 
     Raises:
         StorageError: the log file cannot be written.
@@ -58,11 +60,11 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: time (wall clock, UTC, a label only), monotonic seconds, level, part, text, and extras.
 
     Args:
-        run: name of the run.
+        run: tells the name of the run folder; None while there is none.
         priorities: put syslog's level in front, for journald.
     """
 
-    def __init__(self, *, run: str | None = None, priorities: bool = False) -> None:
+    def __init__(self, *, run: Callable[[], str | None], priorities: bool = False) -> None:
         super().__init__()
         self._run, self._priorities = run, priorities
 
@@ -75,8 +77,9 @@ class JsonLines(logging.Formatter):
             "part": record.name,
             "text": record.getMessage(),
         }
-        if self._run is not None:
-            words["run"] = self._run
+        run = self._run()
+        if run is not None:
+            words["run"] = run
         words |= {name: value for name, value in vars(record).items() if name not in _OWN and name not in words}
         if record.exc_info:
             words["trace"] = self.formatException(record.exc_info)
@@ -116,7 +119,7 @@ class _Stream(logging.Handler):
             self._stream.flush()
 
 
-def _target(settings: LogSettings, stream: TextIO, run: str | None) -> logging.Handler:
+def _target(settings: LogSettings, stream: TextIO, run: Callable[[], str | None]) -> logging.Handler:
     plain = settings.form == "plain" or (settings.form == "auto" and settings.file is None and stream.isatty())
     handler: logging.Handler
     if settings.file is None:

@@ -125,6 +125,7 @@ class Snapshot:
     """The whole run at one moment."""
 
     run: str
+    """Name of the run folder; of the site's folder before the first."""
     uptime_s: float
     stopping: bool
     health: Level
@@ -146,6 +147,8 @@ class Snapshot:
     device: DeviceStatus
     model: ModelStatus | None = None
     gap: Gap | None = None
+    starting: str | None = None
+    """What is waited for before anything can be counted, such as the model; None from then on."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain types for JSON."""

@@ -7,7 +7,7 @@ from edgekit.runtime.watch.snapshot import CameraStatus, RowStatus, Snapshot
 
 def one_line(now: Snapshot) -> str:
     """The run in one line: for `systemctl status`, and for logs."""
-    parts = ["ending" if now.stopping else now.health, *(row_words(row) for row in now.rows)]
+    parts = ["ending" if now.stopping else now.starting or now.health, *(row_words(row) for row in now.rows)]
     parts += [f"{now.fruit} fruit in all", lag_words(now)]
     parts += [
         f"{camera.name} {camera.state}" for camera in now.cameras if camera.state not in ("ok", "starting", "idle")

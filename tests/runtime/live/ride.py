@@ -14,12 +14,14 @@ from run_scene import MagentaSegmenter, settings, spread, strip
 from edgekit.contracts import Frame, Image
 from edgekit.runtime.control import Command, Reply, RowStart, RowStop, ask, run_socket
 from edgekit.runtime.job import Job
+from edgekit.runtime.live.front import Front
 from edgekit.runtime.live.runs import run_folders
 from edgekit.runtime.live.service import Service
 from edgekit.runtime.live.site import LiveSegmentSettings, ReadyCamera, Site, SiteCamera
 from edgekit.runtime.live.space import SpaceSettings
 from edgekit.runtime.settings import SegmentSettings
 from edgekit.runtime.sources import CameraDescription
+from edgekit.runtime.watch.board import StatusBoard
 from edgekit.runtime.watch.settings import MetricsSettings
 from edgekit.runtime.watch.snapshot import Snapshot
 from edgekit.store import RunFolder, RunReader
@@ -98,8 +100,10 @@ class Ride:
         )
         run_settings = settings(segments=SegmentSettings(where.segments.width_px, where.segments.kind))
         job = Job((), "stub.onnx", run_settings, 0.5, "test")
+        board = StatusBoard(where.out.name, [(camera.name, camera.label) for camera in ready])
+        self._front = Front(where, board, self.stop)
         self._service = Service(
-            where, ready, job, models=models or [MagentaSegmenter()], stop=self.stop,
+            where, ready, job, models=models or [MagentaSegmenter()], front=self._front,
             opened=lambda camera: cameras[camera.name],
         )  # fmt: skip
         self._thread = threading.Thread(target=self._serve)
@@ -164,7 +168,8 @@ class Ride:
 
     def _serve(self) -> None:
         try:
-            self._service.serve()
+            with self._front:
+                self._service.serve()
         except BaseException as error:
             self.failure = error
 

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekit.errors import SettingsError, StorageError
+from edgekit.runtime.watch.board import StatusBoard
 from edgekit.runtime.watch.log_limit import MOST_KINDS, Limit
 from edgekit.runtime.watch.logs import _is_journal, run_log
 from edgekit.runtime.watch.settings import LogSettings
@@ -38,11 +39,24 @@ def test_json_lines_carry_extras_and_traces() -> None:
         except RuntimeError:
             LOG.exception("a stage failed")
 
-    first, second = map(json.loads, lines(LogSettings(), work, run="night 3"))
+    first, second = map(json.loads, lines(LogSettings(), work, run=lambda: "night 3"))
     assert first["text"] == "row 12 opened"
     assert (first["side"], first["level"], first["run"]) == ("left", "info", "night 3")
     assert first["time"].endswith("+00:00")
     assert "RuntimeError: broken" in second["trace"]
+
+
+def test_the_run_of_a_line_is_the_folder_that_is_written_just_then() -> None:
+    board = StatusBoard("rides", [])
+
+    def work() -> None:
+        LOG.info("loading")
+        for folder in ("000001_2026-11-30", "000002_2026-12-01"):
+            board.counting_into(folder)
+            LOG.info("counting")
+
+    found = [json.loads(line).get("run") for line in lines(LogSettings(), work, run=lambda: board.run)]
+    assert found == [None, "000001_2026-11-30", "000002_2026-12-01"]
 
 
 def test_plain_lines_stay_one_line_each() -> None:
