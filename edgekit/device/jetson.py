@@ -6,12 +6,16 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from typing import TypeAlias
 
 import psutil
 
 from edgekit.device.reading import Reading
-from edgekit.device.tegrastats import INPUT_RAILS, SUMMED_RAILS, TegraLine, parse_tegrastats
+from edgekit.device.tegrastats import INPUT_RAILS, SUMMED_RAILS, TegraLine
+from edgekit.device.tegrastats_process import Tegrastats, open_tegrastats
 
+_Measured: TypeAlias = tuple[float | None, float | None, float | None]
+"""Watts, degrees Celsius, MHz; None where the board does not tell."""
 _MODE = re.compile(r"NV Power Mode:\s*(\S+)")
 _ZONES = ("gpu-thermal", "gpu-therm", "GPU-therm", "tj-thermal", "CPU-therm", "cpu-thermal")
 """Thermal zones that matter, the best first; their names changed from JetPack 4 to 7."""
@@ -108,23 +112,47 @@ class JetsonProbe:
         self.missing: dict[str, str] = {}
         self.power_mode = self._mode()
         self._process = psutil.Process()
-        if board_power_w(read_rails(root)) is None:
+        self._stats: Tegrastats | None = None
+        if None in self._from_sysfs():
+            self._stats = open_tegrastats()
+            self.source = "sysfs and tegrastats" if self._stats else "sysfs"
+        power_w, temperature_c, clock_mhz = self._measured()
+        if power_w is None:
             reason = f"no rail of {', '.join(INPUT_RAILS)} (or of {' + '.join(sorted(SUMMED_RAILS[0]))}) is readable"
             self.missing |= {"power": reason, "energy": reason}
-        for quantity, value in (("temperature", read_temperature_c(root)), ("clock", read_gpu_clock_mhz(root))):
+        for quantity, value in (("temperature", temperature_c), ("clock", clock_mhz)):
             if value is None:
-                self.missing[quantity] = "sysfs does not show it on this board"
+                self.missing[quantity] = f"not in {self.source} on this board"
         self.missing["device memory"] = "host and GPU share one memory on a Jetson"
 
     def read(self) -> Reading:
         """One reading, now."""
+        power_w, temperature_c, clock_mhz = self._measured()
         return Reading(
-            time.monotonic(), board_power_w(read_rails(self._root)), None, self._process.memory_info().rss / 2**20,
-            read_temperature_c(self._root), read_gpu_clock_mhz(self._root), self._load(), read_throttling(self._root),
+            time.monotonic(), power_w, None, self._process.memory_info().rss / 2**20,
+            temperature_c, clock_mhz, self._load(), read_throttling(self._root),
         )  # fmt: skip
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """End tegrastats, where it was asked."""
+        if self._stats is not None:
+            self._stats.close()
+
+    def _measured(self) -> _Measured:
+        """Power, temperature and clock, from tegrastats where sysfs does not tell."""
+        found = self._from_sysfs()
+        line = None if self._stats is None else self._stats.now()
+        if line is None:
+            return found
+        told = (line.board_w, line.temperature_c, line.gpu_mhz)
+        power_w, temperature_c, clock_mhz = (
+            other if value is None else value for value, other in zip(found, told, strict=True)
+        )
+        return power_w, temperature_c, clock_mhz
+
+    def _from_sysfs(self) -> _Measured:
+        power_w = board_power_w(read_rails(self._root))
+        return power_w, read_temperature_c(self._root), read_gpu_clock_mhz(self._root)
 
     def _load(self) -> float | None:
         for pattern in (
@@ -145,18 +173,6 @@ class JetsonProbe:
             self.missing["power mode"] = "nvpmodel is not there or does not answer"
             return None
         return parse_nvpmodel(answer.stdout)
-
-
-def tegrastats_reading(line: str, time_s: float) -> Reading | None:
-    """A reading from a line of tegrastats; None where it is no such line."""
-    parsed = parse_tegrastats(line)
-    if parsed is None:
-        return None
-    warm = parsed.temperatures_c
-    return Reading(
-        time_s, parsed.board_w, None, None,
-        next((warm[name] for name in ("gpu", "tj", "cpu") if name in warm), None), parsed.gpu_mhz, parsed.gpu_load,
-    )  # fmt: skip
 
 
 def _number(file: Path) -> float | None:

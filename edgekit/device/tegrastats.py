@@ -50,6 +50,12 @@ class TegraLine:
         return next((tuple(sorted(rails)) for rails in SUMMED_RAILS if rails <= self.rails_w.keys()), ())
 
     @property
+    def temperature_c(self) -> float | None:
+        """Of the GPU, or of the next best sensor; None where none of them tells it."""
+        warm = self.temperatures_c
+        return next((warm[name] for name in ("gpu", "tj", "cpu") if name in warm), None)
+
+    @property
     def board_w(self) -> float | None:
         """Power of the whole board; None where no rail tells it."""
         rails = self.board_rails

@@ -17,7 +17,6 @@ from edgekit.device.jetson import (
     read_rails,
     read_temperature_c,
     read_throttling,
-    tegrastats_reading,
 )
 from edgekit.device.nvml import NvmlProbe
 from edgekit.device.tegrastats import parse_tegrastats
@@ -76,7 +75,6 @@ def test_tegrastats(line, expected) -> None:
     assert parsed.temperatures_c.get("gpu") == gpu
     assert "pmic" not in parsed.temperatures_c
     assert len(parsed.cpu_load) == cores
-    assert tegrastats_reading(line, 3.0).power_w == pytest.approx(watts)
 
 
 @pytest.mark.parametrize("line", ["", "tegrastats: command not found", TX2[:20], "RAM ?/?MB"])
@@ -86,7 +84,34 @@ def test_cut_and_foreign_lines(line) -> None:
 
 
 def test_orin_without_gpu_sensor_uses_the_junction() -> None:
-    assert tegrastats_reading(ORIN_AGX, 0.0).temperature_c == 46.5
+    assert parse_tegrastats(ORIN_AGX).temperature_c == 46.5
+
+
+def test_what_sysfs_does_not_show_comes_from_tegrastats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "tegrastats"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho header\nwhile :; do echo '{THOR}'; sleep 0.1; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    write(tmp_path, {"sys/class/thermal/thermal_zone1/type": "gpu-thermal",
+                     "sys/class/thermal/thermal_zone1/temp": 51500})  # fmt: skip
+    probe = JetsonProbe("Jetson Thor", root=tmp_path)
+    reading = probe.read()
+    assert (reading.power_w, reading.temperature_c, reading.clock_mhz) == (pytest.approx(20.563), 51.5, 1575)
+    assert probe.source == "sysfs and tegrastats"
+    assert not {"power", "energy", "temperature", "clock"} & probe.missing.keys()
+    probe.close()
+    monkeypatch.setattr("edgekit.device.tegrastats_process.STALE_S", 0.0)
+    assert probe.read().power_w is None  # what was told once is not told for ever
+
+
+def test_a_tegrastats_that_says_nothing_leaves_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tegrastats").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    probe = JetsonProbe("Jetson", root=tmp_path)
+    assert "power" in probe.missing
+    assert probe.missing["clock"] == "not in sysfs and tegrastats on this board"
+    probe.close()
 
 
 def test_nvpmodel() -> None:

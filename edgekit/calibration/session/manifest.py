@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -31,19 +31,29 @@ Mode = Literal["marks", "tiles"]
 
 
 @dataclass(frozen=True, eq=False)
-class Session:
-    """A session folder."""
+class SessionFacts:
+    """What a session and its file say alike."""
 
-    folder: Path
     model_id: str
     model: str
     precision: str
     class_names: tuple[str, ...]
     score_floor: float
     mode: Mode
-    tiles: tuple[SessionTile, ...]
     prelabels: Mapping[str, str]
     """SHA-256 of every file of pre-labels as it was written, by its path in the folder: tells what was corrected."""
+
+    def facts(self) -> dict[str, Any]:
+        """These alone, by name."""
+        return {item.name: getattr(self, item.name) for item in fields(SessionFacts)}
+
+
+@dataclass(frozen=True, eq=False)
+class Session(SessionFacts):
+    """A session folder."""
+
+    folder: Path
+    tiles: tuple[SessionTile, ...]
 
     @property
     def by_name(self) -> dict[str, SessionTile]:
@@ -64,8 +74,7 @@ def write_session(session: Session) -> None:
                    tile.panorama_height_px, tile.marks)
         for tile in session.tiles
     )  # fmt: skip
-    common = {name: getattr(session, name) for name in _COMMON}
-    values = asdict(_Manifest(format=FORMAT, tiles=tiles, **common))
+    values = asdict(_Manifest(**session.facts(), format=FORMAT, tiles=tiles))
     write_atomic(session.folder / MANIFEST, (json.dumps(values, indent=1) + "\n").encode())
 
 
@@ -90,8 +99,8 @@ def read_session(folder: Path) -> Session:
     if values.get("format") != FORMAT:
         raise LabelsError(f"{path} has format {values.get('format')}", mend=f"this edgekit reads format {FORMAT}")
     manifest, predictions = _record(values, _Manifest, path), _read_predictions(folder / PREDICTIONS)
-    common = {name: getattr(manifest, name) for name in _COMMON}
-    return Session(folder, tiles=tuple(_tile(entry, predictions, path) for entry in manifest.tiles), **common)
+    tiles = tuple(_tile(entry, predictions, path) for entry in manifest.tiles)
+    return Session(**manifest.facts(), folder=folder, tiles=tiles)
 
 
 @dataclass(frozen=True)
@@ -108,23 +117,12 @@ class _TileEntry:
     marks: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class _Manifest:
-    """The content of `session.json`; see `Session`."""
+@dataclass(frozen=True, eq=False)
+class _Manifest(SessionFacts):
+    """The content of `session.json`."""
 
     format: int
-    model_id: str
-    model: str
-    precision: str
-    class_names: tuple[str, ...]
-    score_floor: float
-    mode: Mode
     tiles: tuple[_TileEntry, ...]
-    prelabels: Mapping[str, str]
-
-
-_COMMON = ("model_id", "model", "precision", "class_names", "score_floor", "mode", "prelabels")
-"""What a session and its file have alike."""
 
 
 @dataclass(frozen=True)

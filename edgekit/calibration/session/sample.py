@@ -50,9 +50,10 @@ def sample_run(run: Path, folder: Path, request: SampleRequest, *, progress: Pro
             write_atomic(staging / IMAGES / tile.name, _png(pixels.read(tile)))
             progress("tiles", done, len(tiles))
         facts = found.facts
+        prelabels = write_prelabels(staging, tiles, facts.class_names, facts.threshold)
         session = Session(
-            staging, facts.model_id, facts.model, facts.precision, facts.class_names, facts.score_floor, request.mode,
-            tiles, write_prelabels(staging, tiles, facts.class_names, facts.threshold),
+            facts.model_id, facts.model, facts.precision, facts.class_names, facts.score_floor, request.mode, prelabels,
+            folder=staging, tiles=tiles,
         )  # fmt: skip
         write_session(session)
     return replace(session, folder=folder)
