@@ -43,11 +43,17 @@ download_wheels() {
     local platforms=()
     for minor in $(seq 17 35); do platforms+=(--platform "manylinux_2_${minor}_aarch64"); done
     "$python" -m pip wheel --quiet --no-deps --wheel-dir "$wheels" "$repository"
-    if [ -e "$wheels/.complete" ]; then return; fi
+    if [ "$wheels/.complete" -nt "$repository/pyproject.toml" ]; then return; fi # no dependency has changed since
     "$python" -m pip download --quiet --only-binary=:all: --dest "$wheels" --find-links "$wheels" \
         --python-version "$python_version" --platform manylinux2014_aarch64 "${platforms[@]}" \
         "${packages[@]}"
     touch "$wheels/.complete"
+}
+
+unmount() { # also what a call that was killed has left
+    for place in proc dev; do
+        while mountpoint -q "$root/$place"; do umount --recursive --lazy "$root/$place"; done
+    done
 }
 
 inside() { # a processor like an Orin's: the emulator's own choice has SVE and SME, which it emulates very slowly
@@ -69,12 +75,14 @@ for program in debootstrap qemu-aarch64-static git "$python"; do
     command -v "$program" >/dev/null || { echo "$0: $program is missing" >&2; exit 1; }
 done
 
+unmount
 step "emulator"; allow_arm64_programs
 step "Debian $suite, arm64"; make_root
 step "wheels, downloaded outside"; download_wheels
-mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-mountpoint -q "$root/dev" || mount --rbind /dev "$root/dev"
-trap 'umount "$root/proc"; umount --recursive --lazy "$root/dev"' EXIT
+trap unmount EXIT
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/dev" # else the host's own /dev/pts and /dev/shm would go when this one is unmounted
 step "installing inside, without a network"; install_inside
 step "machine"; inside uname -m
 inside /opt/venv/bin/python -c 'import av, cv2, numpy, onnxruntime, pycocotools, scipy; print(numpy.__version__, cv2.__version__, onnxruntime.__version__)'
