@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +10,10 @@ from pathlib import Path
 
 from edgekit.atomic import PARTIAL_SUFFIX, storage_error
 from edgekit.errors import RunFinishedError, RunFolderError
+from edgekit.folder_lock import LOCK_NAME, locked
 from edgekit.store.database import has_begun
 from edgekit.store.reader import RunReader
 
-_LOCK_NAME = ".lock"
 _ASIDE_NAME = "set-aside"
 _DATABASE_NAME = "run.sqlite"
 
@@ -60,18 +58,10 @@ class RunFolder:
             StorageError: it cannot be made or written.
         """
         self._check_place()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / _LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise storage_error(self.path, error) from error
-        try:
-            self._lock(lock)
+        with locked(self.path):
             aside = self._set_aside_orphans() + self._set_aside_halves()
             self._check_unfinished()
             yield aside
-        finally:
-            os.close(lock)
 
     def check_free(self) -> None:
         """Refuse early, before long work, what `claimed` will refuse.
@@ -88,18 +78,11 @@ class RunFolder:
             raise RunFolderError(f"{self.path} is a file", mend="name a folder that is new or holds an unfinished run")
         if not self.path.exists() or self.database.exists():
             return
-        own = {_LOCK_NAME, _ASIDE_NAME, *(item.name for item in self._of_a_run())}
+        own = {LOCK_NAME, _ASIDE_NAME, *(item.name for item in self._of_a_run())}
         foreign = sorted(item.name for item in self.path.iterdir() if item.name not in own)
         if foreign:
             mend = "name a folder that is new, empty or holds an unfinished run"
             raise RunFolderError(f"{self.path} holds other files ({foreign[0]}, ...) and no run", mend=mend)
-
-    def _lock(self, handle: int) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            mend = "wait for it, stop it, or choose another --out"
-            raise RunFolderError(f"another edgekit process is writing in {self.path}", mend=mend) from error
 
     def _check_unfinished(self) -> None:
         """A finished run is refused; one that lost a file that is written at the end may write it again."""
