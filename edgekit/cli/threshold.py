@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FALLBACK = 0.5
 """Where neither the options nor the model name a threshold."""
+
+UNTRAINED = "the model is untrained: its weights are random, so the counts mean nothing; use it to measure times only"
 
 PROFILE_FOLDERS = (Path("calibration"), Path("/etc/edgekit/calibration"))
 """Where season profiles are looked for, in this order: beside the work, then what is installed on the device."""
@@ -63,7 +65,7 @@ def resolve_threshold(request: ThresholdRequest, info: ModelInfo) -> ChosenThres
     bands = chosen.season.bands if chosen.season else ()
     for value in (chosen.value, *(band.threshold for band in bands)):
         check_threshold(value, info.score_floor)
-    return chosen
+    return replace(chosen, warnings=(UNTRAINED, *chosen.warnings)) if info.untrained else chosen
 
 
 def profile_folder(named: Path | None, folders: Sequence[Path] = PROFILE_FOLDERS) -> Path:

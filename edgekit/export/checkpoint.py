@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import zipfile
+import zlib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -52,11 +54,12 @@ def load_checkpoint(path: Path, *, allowed: Mapping[str, str], trusted: bool = F
         trusted: unpickle whatever it holds, which runs its code.
 
     Raises:
-        CheckpointError: no such file, no checkpoint, cut short, or it wants a global that is not allowed.
+        CheckpointError: no such file, no checkpoint, cut short or damaged, or it wants a global that is not allowed.
     """
     check_file(path)
     if trusted:
         return _read(path, weights_only=False, mend="")
+    _check_sums(path)
     classes = [getattr(import_module(module), name) for module, names in allowed.items() for name in names.split()]
     with torch.serialization.safe_globals(classes):
         return _read(path, weights_only=True, mend=TRUST if allowed else f"{OTHER_RECIPE}; {TRUST}")
@@ -72,6 +75,31 @@ def check_file(path: Path) -> None:
         raise CheckpointError(f"no weights file {path}", mend="check the path")
     if not path.stat().st_size:
         raise CheckpointError(f"{path} is empty", mend="copy it again")
+
+
+def check_finite(state: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Raise where a tensor holds what no weight can be.
+
+    Raises:
+        CheckpointError: infinite values or NaN; the first such tensor is named.
+    """
+    for key, tensor in state.items():
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise CheckpointError(f"{path} has values that are not finite in {key}", mend="use an earlier checkpoint")
+
+
+def _check_sums(path: Path) -> None:
+    """PyTorch writes a checksum of every tensor and does not look at it when it reads."""
+    if not zipfile.is_zipfile(path):
+        return  # the old format, or no checkpoint at all
+    try:
+        with zipfile.ZipFile(path) as parts:
+            damaged = parts.testzip()
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, zlib.error):
+        damaged = "its list of parts"
+    if damaged is not None:
+        mend = "copy it again; if it was written without checksums and you know who made it, use --trust-checkpoint"
+        raise CheckpointError(f"{path} is damaged: the checksum of {damaged} is wrong", mend=mend)
 
 
 def _read(path: Path, *, weights_only: bool, mend: str) -> Any:

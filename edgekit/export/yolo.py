@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 from edgekit.contracts import CONTRACT_VERSION, ModelInfo
 from edgekit.errors import CheckpointError, SettingsError
 from edgekit.export.builder import CONTRACT_OUTPUTS, BuiltGraph, Weights
-from edgekit.export.checkpoint import ULTRALYTICS_CLASSES, load_checkpoint
+from edgekit.export.checkpoint import ULTRALYTICS_CLASSES, check_finite, load_checkpoint
 from edgekit.export.graphs.prototypes import frame_of
 from edgekit.export.graphs.yolo import YoloGraph, YoloSettings
 from edgekit.export.recipe import Recipe, Target
@@ -44,7 +45,7 @@ def build(recipe: Recipe, weights: Weights, *, target: Target) -> BuiltGraph:
     if recipe.proposals is not None:
         raise SettingsError(f"proposals = {recipe.proposals}", mend="leave it out: YOLO has none")
     model, licence = _untrained(recipe, weights) if weights.path is None else _trained(recipe, weights)
-    names = recipe.classes or tuple(str(name) for _, name in sorted(model.names.items()))
+    names = recipe.classes or _class_names(model, weights.path)
     eager = reference(copy.deepcopy(model), recipe)
     model.fuse(verbose=False)
     graph = YoloGraph(model.model, YoloSettings.from_recipe(recipe, target)).eval().requires_grad_(False)
@@ -90,6 +91,7 @@ def _trained(recipe: Recipe, weights: Weights) -> tuple[Any, str]:
             f"{weights.path} has {head.nc} classes, the recipe names {len(recipe.classes)}",
             mend="name as many classes in the recipe, or none to take those of the weights",
         )
+    check_finite(model.state_dict(), weights.path)
     licence = held.get("license") if isinstance(held, dict) else None
     return model.float().eval(), str(licence or LICENCE)
 
@@ -109,6 +111,18 @@ def _untrained(recipe: Recipe, weights: Weights) -> tuple[Any, str]:
         model = make(f"yolo11{size}-seg.yaml", nc=len(recipe.classes), verbose=False)
     model.names = dict(enumerate(recipe.classes))
     return model.float().eval(), LICENCE
+
+
+def _class_names(model: nn.Module, path: Path | None) -> tuple[str, ...]:
+    """One name for each class of the head, in their order."""
+    held: Any = getattr(model, "names", None) or {}
+    names = tuple(str(name) for _, name in sorted(held.items())) if isinstance(held, dict) else tuple(map(str, held))
+    classes = int(_head(model).nc)
+    if len(set(names)) != classes:
+        raise CheckpointError(
+            f"{path} has {classes} classes and names {', '.join(names) or 'none'}", mend="write classes into the recipe"
+        )
+    return names
 
 
 def _head(model: nn.Module) -> Any:

@@ -44,6 +44,12 @@ def test_without_a_season_the_default_holds_with_a_warning(tmp_path):
     assert named.value == PROFILE.threshold
 
 
+def test_an_untrained_model_is_told_of_whatever_sets_the_threshold():
+    for value in (None, 0.7):
+        chosen = resolve_threshold(ThresholdRequest(value, None), dataclasses.replace(INFO, untrained=True))
+        assert "untrained" in chosen.warnings[0]
+
+
 def test_another_models_season_is_not_taken_silently(tmp_path):
     write_profile(dataclasses.replace(PROFILE, model_id="b" * 64), tmp_path)
     chosen = resolve_threshold(ThresholdRequest(None, None, profiles=tmp_path), INFO)

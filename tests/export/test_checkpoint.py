@@ -91,6 +91,17 @@ def test_a_checkpoint_that_was_cut_is_refused(tmp_path, share):
         load_checkpoint(path, allowed=ULTRALYTICS_CLASSES)
 
 
+def test_a_changed_byte_is_noticed_although_pytorch_reads_over_it(tmp_path):
+    path = tmp_path / "w.pt"
+    torch.save({"weight": torch.arange(10_000.0)}, path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    torch.load(path, weights_only=True)
+    with pytest.raises(CheckpointError, match=r"damaged: the checksum of .*data"):
+        load_checkpoint(path, allowed=ULTRALYTICS_CLASSES)
+
+
 def test_real_weights_load_with_the_allow_list(tomato_weights):
     held = load_checkpoint(tomato_weights, allowed=ULTRALYTICS_CLASSES)
     assert type(held["model"]).__name__ == "SegmentationModel"

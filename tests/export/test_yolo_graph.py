@@ -255,3 +255,25 @@ def test_only_the_graph_for_the_cpu_has_halved_blocks():
     assert "HalvedC2f" in kinds["cpu"]
     assert "C3k2" not in kinds["cpu"]
     assert "HalvedC2f" not in kinds["tensorrt"]
+
+
+@pytest.mark.parametrize("names", [{}, {0: "a", 1: "b", 2: "c"}, ["a"], {0: "a", 1: "a"}], ids=str)
+def test_names_that_are_not_those_of_the_head_are_refused(tmp_path, names):
+    from ultralytics.nn.tasks import SegmentationModel
+
+    model = SegmentationModel("yolo11n-seg.yaml", nc=2, verbose=False)
+    model.names = names
+    torch.save({"model": model}, tmp_path / "w.pt")
+    with pytest.raises(CheckpointError, match="2 classes and names"):
+        build(replace(SMALL, classes=()), Weights(tmp_path / "w.pt"), target="cpu")
+    assert build(SMALL, Weights(tmp_path / "w.pt"), target="cpu").info.class_names == SMALL.classes
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path):
+    from ultralytics.nn.tasks import SegmentationModel
+
+    model = SegmentationModel("yolo11n-seg.yaml", nc=2, verbose=False)
+    model.model[3].conv.weight.data[0, 0] = float("nan")
+    torch.save({"model": model}, tmp_path / "w.pt")
+    with pytest.raises(CheckpointError, match=r"not finite in model\.3\.conv\.weight"):
+        build(SMALL, Weights(tmp_path / "w.pt"), target="cpu")
