@@ -20,6 +20,8 @@ from edgekit.labels.outline import polygon_points, rectangle
 from edgekit.masks import CocoRle, decode
 from edgekit.masks.rle import from_run_lengths
 
+LONGEST_WHOLE = 19
+"""Characters of a whole number from which on it may not fit 64 bits."""
 NO_ID = -1
 """What stands for an id that cannot be one; files count from 0 or 1."""
 _OWN_KEYS = frozenset(
@@ -34,11 +36,16 @@ def read_json(path: Path) -> Any:
         LabelsError: the file is not there or is not JSON (cut short, for instance).
     """
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(path.read_bytes(), parse_int=_whole)
     except OSError as error:
         raise LabelsError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise LabelsError(f"{path} is no JSON ({error})", mend="the file may have been cut: write it again") from error
+
+
+def _whole(digits: str) -> float:
+    """A whole number; one of more digits than 64 bits hold as a float, which is what comes next and cannot overflow."""
+    return int(digits) if len(digits) < LONGEST_WHOLE else float(digits)
 
 
 def objects_of(value: Any, what: str) -> list[dict[str, Any]]:
@@ -117,7 +124,8 @@ def _categories(entries: Iterable[Mapping[str, Any]], source: str) -> dict[int, 
     categories: dict[int, str] = {}
     entries = list(entries)
     for entry in entries:
-        if not isinstance(entry.get("id"), (int, float)) or "name" not in entry:
+        number = entry.get("id")
+        if not isinstance(number, (int, float)) or not np.isfinite(number) or "name" not in entry:
             raise LabelsError(f"{source} has a category without a number id or a name: {str(entry)[:80]}")
     for entry in sorted(entries, key=lambda item: item["id"]):
         if entry["id"] in categories or entry["name"] in categories.values():

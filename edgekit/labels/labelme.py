@@ -82,7 +82,7 @@ def _name(written: str, file: Path, images: Path | None) -> str:
 
 
 def _drawn(shape: Mapping[str, Any], name: str, picture: str, log: OddLog) -> Drawn | None:
-    kind = shape.get("shape_type") or "polygon"
+    kind = str(shape.get("shape_type") or "polygon")
     if kind in NO_AREA:
         log.note(name, picture, "refused", f"a {kind} has no area")
         return None

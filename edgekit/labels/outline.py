@@ -81,7 +81,13 @@ def rotated(points: Points, angle_rad: float, centre: tuple[float, float]) -> Po
 
 
 def ellipse(centre: tuple[float, float], radii: tuple[float, float], angle_rad: float = 0.0) -> Points:
-    """An ellipse as a polygon with about a point a pixel, so that its area is right to 0.1 %."""
+    """An ellipse as a polygon with about a point a pixel, so that its area is right to 0.1 %.
+
+    Raises:
+        LabelsError: a number that is not finite.
+    """
+    if not np.isfinite((*centre, *radii, angle_rad)).all():
+        raise LabelsError("a circle or an ellipse with a number that is not finite")
     count = min(max(64, round(2 * math.pi * max(radii))), 4096)
     angle = np.arange(count) * (2 * math.pi / count)
     upright = np.stack([centre[0] + radii[0] * np.cos(angle), centre[1] + radii[1] * np.sin(angle)], axis=1)

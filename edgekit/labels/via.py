@@ -55,6 +55,9 @@ def _instances(
 ) -> list[LabelledInstance]:
     name, size_wh = picture
     regions = entry.get("regions") or []
+    if not isinstance(regions, (dict, list)):
+        log.note(name, name, "refused", f"regions that are neither a list nor an object: {str(regions)[:80]}")
+        return []
     found: list[LabelledInstance] = []
     for position, region in enumerate(regions.values() if isinstance(regions, dict) else regions):
         row = f"{name}#{position}"

@@ -64,10 +64,13 @@ def from_run_lengths(lengths: npt.ArrayLike, size_wh: tuple[int, int]) -> MaskCr
     """The mask of uncompressed COCO counts, trimmed.
 
     Raises:
-        LabelsError: negative counts, or counts that do not add up to the picture.
+        LabelsError: no whole numbers, negative counts, or counts that do not add up to the picture.
     """
     width, height = size_wh
-    counts = np.asarray(lengths, np.int64)
+    try:
+        counts = np.asarray(lengths, np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise LabelsError("run lengths that are no whole numbers") from None
     if counts.ndim != 1 or (counts < 0).any() or counts.sum() != width * height:
         picture = f"a picture of {width} x {height} has {width * height} pixels"
         raise LabelsError(f"run lengths add up to {int(counts.sum())}, {picture}")
