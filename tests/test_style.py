@@ -7,7 +7,7 @@ import pytest
 
 LEVELS = (
     ("contracts", "errors", "settings_file", "wording"),
-    ("atomic",),
+    ("atomic", "folder_lock"),
     ("environment", "device", "graph", "masks", "labels", "templates"),
     ("segment", "tiles", "store"),
     ("sync", "calibration", "export", "runtime"),

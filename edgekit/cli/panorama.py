@@ -70,7 +70,7 @@ def build(
     from dataclasses import asdict
 
     from edgekit.cli.by_hand import ended_by_hand
-    from edgekit.cli.ui import prepare_outputs, print_json, progress
+    from edgekit.cli.ui import prepare_outputs, print_json, progress, warn
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import build_panorama
     from edgekit.runtime.row_view import open_row, open_view, with_rate
@@ -90,6 +90,7 @@ def build(
         print_json(asdict(summary))
     elif not quiet:
         _tell(summary, out)
+    warn(summary.warnings)
 
 
 @app.command(epilog="Example: edgekit panorama export runs/row12 row12.tif")
@@ -135,5 +136,3 @@ def _settings(
 def _tell(summary: PanoramaSummary, out: Path) -> None:
     placed = ", ".join(f"{count} {status}" for status, count in sorted(summary.quality.statuses.items()))
     typer.echo(f"{summary.width_px} x {summary.height_px} px from {summary.frames} frames ({placed}) in {out}")
-    for warning in summary.warnings:
-        typer.echo(f"warning: {warning}")

@@ -36,7 +36,6 @@ def print_summary(summary: Summary, out: Path) -> None:
         "drifted" in text for row in summary["rows"] for text in row["remarks"]
     ):
         typer.echo(f"  {summary['drift']['sentence']}")
-    print_remarks(summary["rows"])
 
 
 def threshold_in_words(threshold: float, by_height: list[dict[str, float]]) -> str:
@@ -57,4 +56,4 @@ def print_remarks(rows: list[RowCount]) -> None:
     """What a person should know of the rows, on standard error."""
     for row in rows:
         for remark in row["remarks"]:
-            typer.echo(f"note: {row['source']}: {remark}", err=True)
+            typer.echo(f"warning: {row['source']}: {remark}", err=True)

@@ -85,7 +85,7 @@ def run(
 
         run_site(site)
         return
-    from edgekit.cli.report import print_summary
+    from edgekit.cli.report import print_remarks, print_summary
     from edgekit.cli.rows_by_markers import rows_by_markers
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
     from edgekit.cli.ui import print_json, progress, warn
@@ -119,6 +119,7 @@ def run(
         print_json(summary)
     elif not quiet:
         print_summary(summary, out)
+    print_remarks(summary["rows"])
 
 
 def _refuse_beside_site(sources: list[Path] | None, out: Path | None) -> None:

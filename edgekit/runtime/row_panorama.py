@@ -136,7 +136,8 @@ class RowPanorama:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a person should know of the row: faults of the source, frames that were left out, bridged stretches."""
+        """What a person should know of the row: faults of the source, frames that were left out, bridged stretches, and
+        what its quality report warns of."""
         remarks = list(self.faults)
         if self._fates["dropped"]:
             remarks.append(f"{self._fates['dropped']} of {self.frames} frames were not used")
@@ -146,6 +147,8 @@ class RowPanorama:
                 f"{width_px} px of the panorama are bridged: there the movement was predicted;"
                 " fruit per metre leaves them out"
             )
+        if self.summary is not None:
+            remarks += self.summary.quality.warnings
         return tuple(remarks)
 
     @property

@@ -1,5 +1,6 @@
 """Each bad input gives one line and its own exit code, and what was finished is kept."""
 
+import json
 import os
 import subprocess
 
@@ -97,6 +98,17 @@ def test_a_video_that_ends_early_is_counted_as_far_as_it_goes(tmp_path):
     assert summary["fruit"] > 0
     assert 240 < summary["panorama"]["width_px"] < 0.8 * SIZE_WH[0]
     assert any("ended early" in remark for remark in summary["rows"][0]["remarks"])
+
+
+def test_single_pictures_taken_for_frames_are_told(monkeypatch, tmp_path):
+    """The mistake of a newcomer: --panorama was forgotten. What the quality report warns of stands in the summary."""
+    for number in range(12):
+        write_png(tmp_path / "pictures" / f"{number:02d}.png", leaves((300, 200), seed=number))
+    words = ("run", tmp_path / "pictures", "--out", tmp_path / "out", "--model", "stub.onnx", "--json")
+    told = run_cli(monkeypatch, *words)
+    (row,) = json.loads((tmp_path / "out" / "summary.json").read_text())["rows"]
+    assert any("use --panorama" in remark for remark in row["remarks"])
+    assert f"warning: {tmp_path / 'pictures'}: 1 of 12 frames could be placed" in told.stderr
 
 
 def test_a_corrupt_stretch_of_a_video_is_passed_over_and_told(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from made_rows import SIZE_WH, made_strip
 
 from edgekit.atomic import write_atomic
+from edgekit.contracts import Frame
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.panorama.quality import Quality, QualityWatch
@@ -23,8 +24,10 @@ from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera
 STRIP = made_strip(2400)
 
 
-def watched(motion: Motion, look: Look | None = None, strip: np.ndarray = STRIP) -> Quality:
-    watch, mosaic = QualityWatch(), StripMosaic(MosaicSettings())
+def watched(
+    motion: Motion, look: Look | None = None, strip: np.ndarray = STRIP, settings: MosaicSettings | None = None
+) -> Quality:
+    watch, mosaic = QualityWatch(), StripMosaic(settings or MosaicSettings())
     for frame in SlidingCamera(strip, motion, size_wh=SIZE_WH, look=look):
         mosaic.add(frame)
         watch.see(frame.image)
@@ -53,6 +56,23 @@ def test_each_fault_has_its_warning() -> None:
     }
     for words, quality in cases.items():
         assert any(words in line for line in quality.warnings), (words, quality)
+
+
+def test_a_row_that_was_not_followed_says_why() -> None:
+    watch, mosaic = QualityWatch(), StripMosaic(MosaicSettings())
+    for number in range(12):
+        image = made_strip(SIZE_WH[0], SIZE_WH[1], seed=number)
+        mosaic.add(Frame(image, number, number / 30))
+        watch.see(image)
+        for record in mosaic.drain_records():
+            watch.note(record)
+    assert "use --panorama" in watch.result().warnings[0]
+    assert "1 of 12 frames could be placed" in watch.result().warnings[0]
+    wrong_way = watched(Motion(frames=40, speed_px=7.5), settings=MosaicSettings(travel="left"))
+    assert any("travel the other way" in line for line in wrong_way.warnings)
+    upwards = watched(Motion(frames=40, speed_px=2.0, roll_deg=60.0), strip=made_strip(400, 900))
+    assert any("up or down" in line for line in upwards.warnings), upwards
+    assert any("nothing moved" in line for line in watched(Motion(frames=20, speed_px=0.0)).warnings)
 
 
 def test_the_roll_has_its_sign_and_size() -> None:

@@ -174,7 +174,7 @@ def _of_the_whole(quality: Quality) -> list[str]:
         said.append(f"{100 * bridged:.0f} % of the frames were bridged - see quality.html and offsets.csv")
     if dropped > _BAD_SHARE:
         said.append(f"{100 * dropped:.0f} % of the frames could not be used - see offsets.csv for why")
-    if frames > 1 and placed <= 1 and not said:
+    if frames > 1 and placed <= 1 and max(bridged, reversed_) <= _MOSTLY_SHARE:
         said.append("nothing moved: the panorama is one frame wide - did the trolley ride?")
     return said
 
@@ -190,8 +190,8 @@ def _of_the_movement(quality: Quality, size_wh: tuple[int, int]) -> list[str]:
     roll_deg = abs(quality.roll_deg or 0.0)
     if roll_deg > _SIDEWAYS_DEG:
         said.append(
-            f"the scene moves up or down, {roll_deg:.0f} degrees off the row - set the picture upright by turn_deg of the"
-            " camera (--camera)"
+            f"the scene moves up or down, {roll_deg:.0f} degrees off the row - set the picture upright by turn_deg"
+            " of the camera (--camera)"
         )
     elif roll_deg > _ROLLED_DEG:
         said.append(f"the camera is turned by {quality.roll_deg:.1f} degrees against the rail - level it")
