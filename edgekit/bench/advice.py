@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from edgekit.bench.compare import Difference, compare_models
+from edgekit.bench.latency.spread import spread_share
+from edgekit.bench.latency.trolley import TrolleySettings
 from edgekit.wording import counted
 
 Json = Mapping[str, Any]
@@ -33,9 +35,10 @@ class Advice:
 def advise(models: Sequence[Json]) -> Advice:
     """Choose among the models of a report.
 
-    Models that keep up with the planned speed come before those that do not. Among them the highest mask F1 wins;
-    models that are not told apart from it (paired intervals hold 0) are as good, and the fastest of these is chosen.
-    Without accuracy the fastest is chosen.
+    Models that keep up with the planned speed come before those that do not, where the spread of their latency leaves
+    no doubt. Among them the highest mask F1 wins; models that are not told apart from it (paired intervals hold 0) are
+    as good, and the fastest of these is chosen, where it is faster by more than latencies vary. Without accuracy the
+    fastest is chosen.
     """
     if not models:
         return Advice(None, ("no model was measured",))
@@ -47,11 +50,11 @@ def advise(models: Sequence[Json]) -> Advice:
 
 
 def _choose(models: Sequence[Json]) -> Advice:
-    fit = [model for model in models if _keeps_up(model) is not False]
+    fit = [model for model in models if _keeps_up(model) != "no"]
     pool = fit or list(models)
     reasons = [] if fit else ["no model keeps up with the planned speed: go slower, or use a faster device"]
     reasons += [
-        f"{model['name']} is too slow: {_speed_text(model)}" for model in models if _keeps_up(model) is False and fit
+        f"{model['name']} is too slow: {_speed_text(model)}" for model in models if _keeps_up(model) == "no" and fit
     ]
     scored = [model for model in pool if _f1(model) is not None]
     if not scored:
@@ -60,33 +63,65 @@ def _choose(models: Sequence[Json]) -> Advice:
             return Advice(None, (*reasons, "neither labels nor predictions hold an object: nothing can be judged"))
         if _tile_ms(fastest) == float("inf"):
             return Advice(None, (*reasons, "neither accuracy nor latency was measured"))
-        return Advice(fastest["name"], (*reasons, f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)",
-                                        "accuracy was not measured: give --data and --images"))  # fmt: skip
+        lead = _no_difference(fastest, _as_fast(fastest, pool), "accuracy was not measured")
+        lead = lead or [f"it is the fastest ({_tile_ms(fastest):.1f} ms a tile)"]
+        return Advice(fastest["name"], (*reasons, *lead, "accuracy was not measured: give --data and --images"))
     best = max(scored, key=lambda model: _f1(model) or 0.0)
     if not _f1(best):
         return Advice(
             None, (*reasons, "nothing that was labelled is found: do labels and model mean the same objects?")
         )
     equals = [model for model in scored if model is best or not _told_apart(best, model)]
-    chosen = min(equals, key=_tile_ms)
-    return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored)))
+    fastest = min(equals, key=_tile_ms)
+    alike = _as_fast(fastest, equals)
+    chosen = best if best in alike else fastest
+    return Advice(chosen["name"], (*reasons, *_why(chosen, best, scored, alike)))
 
 
-def _why(chosen: Json, best: Json, scored: Sequence[Json]) -> list[str]:
+def _why(chosen: Json, best: Json, scored: Sequence[Json], alike: Sequence[Json]) -> list[str]:
     counts = chosen["accuracy"]["counts"]
     words = (
         f"it finds {counts['found']} of {counts['labels']} labelled fruit with "
         f"{counted(counts['false_alarms'], 'false alarm')} at confidence {counts['threshold']:.2f} ({_f1_text(chosen)})"
     )
-    reasons = [words]
+    reasons = [*_no_difference(chosen, alike, "the pictures do not tell them apart"), words]
     if chosen is not best:
         speed = f"{_tile_ms(chosen):.1f} against {_tile_ms(best):.1f} ms a tile"
         reasons.append(f"{best['name']} has {_f1(best):.3f}, but the pictures do not tell them apart; faster: {speed}")
-    others = [other for other in scored if other is not chosen and other is not best]
+    others = [other for other in scored if other is not best and other not in alike]
     reasons += [_beside(chosen, other) for other in others]
-    if _keeps_up(chosen):
-        reasons.append(f"it keeps up: {_speed_text(chosen)}")
+    if (keeps_up := _keeps_up(chosen)) in ("yes", "unsure"):
+        doubt = f"whether it keeps up cannot be told, its latency varies by {_spread(chosen):.0%}"
+        reasons.append(f"{'it keeps up' if keeps_up == 'yes' else doubt}: {_speed_text(chosen)}")
     return reasons
+
+
+def _no_difference(chosen: Json, alike: Sequence[Json], because: str) -> list[str]:
+    """That other models would do as well, where some would."""
+    others = [model for model in alike if model is not chosen]
+    if not others:
+        return []
+    names = ", ".join(model["name"] for model in others)
+    if _tile_ms(chosen) == float("inf"):
+        return [f"no difference shown to {names}: {because}, and latency was not measured"]
+    times = ", ".join(f"{_tile_ms(model):.1f}" for model in (chosen, *others))
+    widest = max(_spread(model) for model in alike)
+    return [
+        f"no difference shown to {names}: {because}, and their latencies ({times} ms a tile) differ by less than they"
+        f" vary ({widest:.0%}); either will do"
+    ]
+
+
+def _as_fast(fastest: Json, models: Sequence[Json]) -> list[Json]:
+    """The models whose latency is not told apart from that of the fastest, which is one of them."""
+    least = _tile_ms(fastest)
+    if least == float("inf"):
+        return list(models)
+    return [
+        model for model in models
+        if _tile_ms(model) - least <= max(_spread(model) * _tile_ms(model), _spread(fastest) * least)
+        and _tile_ms(model) < float("inf")
+    ]  # fmt: skip
 
 
 def _beside(chosen: Json, other: Json) -> str:
@@ -134,11 +169,24 @@ def _tile_ms(model: Json) -> float:
     return float(latency.get("tile_ms_median", float("inf")))
 
 
-def _keeps_up(model: Json) -> bool | None:
+def _spread(model: Json) -> float:
+    """Of its latency, as a share of it; 0 where it was not measured."""
+    return spread_share((model.get("latency") or {}).get("samples_ms") or [])
+
+
+def _keeps_up(model: Json) -> Literal["yes", "unsure", "no"] | None:
+    """With the planned speed; None where latency was not measured."""
     trolley = (model.get("latency") or {}).get("trolley")
-    return None if trolley is None else bool(trolley["real_time_factor"] <= 1)
+    if trolley is None:
+        return None
+    work, spread = float(trolley["real_time_factor"]), _spread(model)
+    if work * (1 + spread) <= 1:
+        return "yes"
+    return "no" if work * (1 - spread) > 1 else "unsure"
 
 
 def _speed_text(model: Json) -> str:
     trolley = model["latency"]["trolley"]
-    return f"up to {trolley['highest_speed_m_s']:.2f} m/s, planned {trolley['settings']['speed_m_s']:.2f} m/s"
+    planned = trolley["settings"]["speed_m_s"]
+    whose = "the default of --speed" if planned == TrolleySettings.speed_m_s else "--speed"
+    return f"up to {trolley['highest_speed_m_s']:.2f} m/s, planned {planned:.2f} m/s ({whose})"

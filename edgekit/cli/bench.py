@@ -71,7 +71,10 @@ def run(
             " --tiles-a-call: a fifth, one call at least. The demo row comes on top (--no-pipeline)."
         ),
     ] = 10.0,
-    speed: Annotated[float, typer.Option(help="Planned speed of the trolley, m/s.")] = 0.25,
+    speed: Annotated[
+        float,
+        typer.Option(help="Planned speed of the trolley, m/s: models that cannot keep up with it are not chosen."),
+    ] = 0.25,
     px_per_metre: Annotated[float, typer.Option(help="Scale of the panorama.")] = 1280.0,
     cameras: Annotated[int, typer.Option(help="Cameras on the trolley.")] = 2,
     threshold: Annotated[float | None, typer.Option(help="Where counts are read; default: the highest F1.")] = None,

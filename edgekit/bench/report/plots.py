@@ -80,8 +80,8 @@ def _colour(models: Sequence[Json], model: Json) -> str:
     return COLOURS[list(models).index(model) % len(COLOURS)]
 
 
-def _legend(axes: Any, models: Sequence[Json]) -> None:
-    if len(models) > 1:
+def _legend(axes: Any, models: Sequence[Json], *, always: bool = False) -> None:
+    if len(models) > 1 or always:
         axes.legend(frameon=False, fontsize=8)
 
 
@@ -91,14 +91,13 @@ def _sweep(name: str, otherwise: str, label: str) -> Callable[[Any, Sequence[Jso
             sweeps, figures = model["accuracy"]["sweeps"], model["accuracy"]["figures"]
             key = name if sweeps.get(name) else otherwise
             values = [float("nan") if value is None else value for value in sweeps[key]]
-            axes.plot(sweeps["threshold"], values, color=_colour(models, model), label=model["name"])
-            best = figures[key]
-            if best["at"] is not None:
+            best, text = figures[key], model["name"]
+            if best["at"] is not None:  # in the legend, where the figures of two models never lie upon each other
                 axes.plot(best["at"], best["value"], "o", color=_colour(models, model))
-                axes.annotate(f"{best['value']:.3f} at {best['at']:.2f}", (best["at"], best["value"]),
-                              xytext=(4, 5), textcoords="offset points", fontsize=8)  # fmt: skip
+                text += f": {best['value']:.3f} at {best['at']:.2f}"
+            axes.plot(sweeps["threshold"], values, color=_colour(models, model), label=text)
         axes.set(xlabel="confidence threshold", ylabel=label, xlim=(0, 1), ylim=(0, 1))
-        _legend(axes, models)
+        _legend(axes, models, always=True)
 
     return paint
 
