@@ -42,7 +42,9 @@ def rerun(
     from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.rerun import compare_runs, stored_panoramas
     from edgekit.segment import SegmenterSettings
+    from edgekit.store import RunFolder
 
+    RunFolder(out).check_free()  # before anything is said of a run that goes on
     stored = stored_panoramas(folder)
     for line in stored.left_out:
         typer.echo(f"note: left out: {line}", err=True)

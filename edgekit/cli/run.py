@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from edgekit.runtime.settings import RunSettings
+    from edgekit.store.summary import Summary
 
 app = typer.Typer(add_completion=False)
 
@@ -85,16 +86,16 @@ def run(
 
         run_site(site)
         return
-    from edgekit.cli.report import print_remarks, print_summary
     from edgekit.cli.rows_by_markers import rows_by_markers
     from edgekit.cli.threshold import ThresholdRequest, begun_plan, profile_folder, resolve_threshold
-    from edgekit.cli.ui import print_json, progress, warn
+    from edgekit.cli.ui import progress, warn
     from edgekit.runtime.installed.named import named_model, named_profile
     from edgekit.runtime.job import Job
     from edgekit.runtime.models import opened_models
     from edgekit.runtime.pipeline import run_job
     from edgekit.runtime.row_source import panorama_doubts, plan_sources
     from edgekit.segment import SegmenterSettings
+    from edgekit.store import RunFolder
 
     settings = _settings(config, fps, sources).seen_by(camera=camera, encoder=encoder)
     if print_config:
@@ -102,6 +103,7 @@ def run(
         return
     if not sources or out is None:
         raise typer.BadParameter("name the rows and the folder: edgekit run row12.mp4 --out runs/row12")
+    RunFolder(out).check_free()  # before anything is said of a run that goes on
     if markers:
         sources, settings = rows_by_markers(sources, settings, out, quiet=quiet)
     plans = plan_sources(sources, panorama=panorama)
@@ -115,6 +117,14 @@ def run(
         settings = settings.with_tile_size(models[0].info.tile_size_px)
         job = Job(plans, path.name, settings, chosen.value, chosen.origin, chosen.season)
         summary = run_job(job, out, models, progress=report)
+    _tell(summary, out, quiet=quiet, as_json=as_json)
+
+
+def _tell(summary: Summary, out: Path, *, quiet: bool, as_json: bool) -> None:
+    """What was counted, as it was asked for; what a person should know of the rows in any case."""
+    from edgekit.cli.report import print_remarks, print_summary
+    from edgekit.cli.ui import print_json
+
     if as_json:
         print_json(summary)
     elif not quiet:

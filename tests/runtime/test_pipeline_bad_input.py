@@ -10,7 +10,7 @@ import pytest
 from run_scene import MagentaSegmenter, job, leaves, silent, spread, strip, write_frames, write_png
 from typer.testing import CliRunner
 
-from edgekit.errors import EdgekitError, ModelError, SourceError, StorageError
+from edgekit.errors import EdgekitError, ModelError, RunFinishedError, SourceError, StorageError
 from edgekit.runtime.pipeline import run_job
 from edgekit.store import RunFolder, RunReader
 
@@ -98,6 +98,14 @@ def test_a_video_that_ends_early_is_counted_as_far_as_it_goes(tmp_path):
     assert summary["fruit"] > 0
     assert 240 < summary["panorama"]["width_px"] < 0.8 * SIZE_WH[0]
     assert any("ended early" in remark for remark in summary["rows"][0]["remarks"])
+
+
+def test_a_finished_run_is_refused_before_anything_is_said_of_its_threshold(scene, monkeypatch, tmp_path):
+    words = ("run", scene, "--panorama", "--out", tmp_path / "out", "--model", "stub.onnx")
+    run_cli(monkeypatch, *words, "--threshold", "0.2")
+    told = run_cli(monkeypatch, *words)
+    assert isinstance(told.exception, RunFinishedError)
+    assert "warning" not in told.stderr
 
 
 def test_single_pictures_taken_for_frames_are_told(monkeypatch, tmp_path):
