@@ -15,7 +15,11 @@ from edgekit.contracts import FrameSource
 
 @contextmanager
 def ended_by_hand(source: FrameSource, seconds: float | None) -> Iterator[None]:
-    """While frames of a camera are read, let a person or a time end them; recordings are left alone."""
+    """While frames of a camera are read, let a person or a time end them; recordings are left alone.
+
+    Raises:
+        SettingsError: what is no time.
+    """
     from edgekit.runtime.sources import LiveSource
 
     if not isinstance(source, LiveSource):
@@ -28,9 +32,9 @@ def ended_by_hand(source: FrameSource, seconds: float | None) -> Iterator[None]:
         """In a thread of its own: the signal may have come while the source is being closed."""
         threading.Thread(target=source.close, daemon=True).start()
 
-    former = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     if seconds is not None:
         source.end_after(seconds)
+    former = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -111,12 +111,16 @@ def flat_field(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No result line.")] = False,
 ) -> None:
     """Estimate the fall-off of light towards the corners from a ride, where no white board is at hand."""
+    from edgekit.errors import SettingsError
     from edgekit.runtime.camera.flat_field import board_from_row, gain_of_board
-    from edgekit.runtime.sources import open_source
+    from edgekit.runtime.sources import LiveSource, open_source
     from edgekit.runtime.write_picture import write_picture
 
     _prepare_picture(out, force=force)
-    board = board_from_row(open_source(source))
+    ride = open_source(source)
+    if isinstance(ride, LiveSource):
+        raise SettingsError(f"{source} is a camera, whose ride has no end", mend="record a ride, and give the video")
+    board = board_from_row(ride)
     write_picture(out, board)
     if not quiet:
         corner = float(gain_of_board(board)[0, 0, 0])

@@ -70,7 +70,7 @@ def build(
     from dataclasses import asdict
 
     from edgekit.cli.by_hand import ended_by_hand
-    from edgekit.cli.ui import prepare_outputs, print_json, progress, warn
+    from edgekit.cli.ui import prepare_outputs, print_json, progress, tell, warn
     from edgekit.runtime.panorama.export import write_preview
     from edgekit.runtime.panorama.folder import build_panorama
     from edgekit.runtime.row_view import open_row, open_view, with_rate
@@ -81,7 +81,7 @@ def build(
     if preview is not None:
         picture_suffix(preview)
     prepare_outputs(preview, force=force)
-    frames, view = open_row(source, settings), open_view(source, settings)
+    frames, view = open_row(source, settings, told=tell), open_view(source, settings)
     with progress(quiet=quiet) as report, ended_by_hand(frames, seconds):
         summary = build_panorama(frames, out, settings, progress=report, view=view)
     if preview is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,10 +125,11 @@ def view_of_camera(camera: CameraDescription | None, settings: RunSettings) -> R
     return RowView(settings, camera, optics_of(camera))
 
 
-def open_row(path: Path, settings: RunSettings) -> FrameSource:
+def open_row(path: Path, settings: RunSettings, *, told: Callable[[str], None] | None = None) -> FrameSource:
     """The frames of a row; a recording is turned upright as the camera of the settings is mounted.
 
-    Pictures of a folder have the rate of the settings, else of the camera that took them, else 30 a second.
+    Pictures of a folder have the rate of the settings, else of the camera that took them, else 30 a second. `told`
+    hears why a camera is started again.
 
     Raises:
         SettingsError: the description of the camera cannot be used.
@@ -140,7 +141,7 @@ def open_row(path: Path, settings: RunSettings) -> FrameSource:
 
     camera = None if path.suffix == ".toml" else _camera(path, settings)
     rate_hz = settings.rate_hz or (camera and camera.rate_hz) or RATE_HZ
-    source = open_source(path, rate_hz=rate_hz)
+    source = open_source(path, rate_hz=rate_hz, told=told)
     turn = None if camera is None else turning(camera)
     return source if turn is None else Upright(source, turn)
 

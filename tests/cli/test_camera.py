@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from edgekit.cli.camera import app
-from edgekit.errors import SourceError, StorageError
+from edgekit.errors import SettingsError, SourceError, StorageError
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera
 
 
@@ -56,3 +56,10 @@ def test_where_it_cannot_go_is_told_before_the_ride_is_read(tmp_path: Path) -> N
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(StorageError, match="file"):
         flat_field(tmp_path / "no ride", "--out", tmp_path / "file" / "white.png")
+
+
+def test_a_camera_is_no_ride(tmp_path: Path) -> None:
+    """It has no end: the estimate would never come."""
+    (tmp_path / "usb.toml").write_text('kind = "v4l2"\naddress = "/dev/video0"\n')
+    with pytest.raises(SettingsError, match="whose ride has no end"):
+        flat_field(tmp_path / "usb.toml", "--out", tmp_path / "white.png")

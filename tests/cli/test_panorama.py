@@ -184,3 +184,11 @@ def test_bad_options(frames: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="band"):
         edgekit(frames, "--out", tmp_path / "a", "--band", "0.9", "0.1")
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+def test_a_time_that_is_none_is_refused_before_the_camera_is_opened(seconds: str, tmp_path: Path) -> None:
+    (tmp_path / "film.toml").write_text('kind = "rtsp"\naddress = "rtsp://127.0.0.1:9/1"\n')
+    with pytest.raises(SettingsError, match="no time for a row"):
+        edgekit(tmp_path / "film.toml", "--out", tmp_path / "row", f"--seconds={seconds}")
+    assert not (tmp_path / "row").exists()

@@ -9,9 +9,11 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+import wave
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import av
 import numpy as np
 import psutil
 import pytest
@@ -19,6 +21,7 @@ import pytest
 from edgekit.contracts import Frame, FrameSource
 from edgekit.errors import MissingDependencyError, SettingsError, SourceError
 from edgekit.runtime.sources import CameraDescription, LiveSettings, LiveSource, open_camera, open_source
+from edgekit.runtime.sources.description import has_an_end
 from edgekit.runtime.sources.feed import Feed
 from edgekit.runtime.sources.frame_pool import FramePool
 from edgekit.runtime.sources.framing import HeaderFraming, RawFraming
@@ -36,7 +39,9 @@ def show(number, rate=50):
 """
 
 
-def camera(tmp_path: Path, *bodies: str, settings: LiveSettings = HASTY) -> LiveSource:
+def camera(
+    tmp_path: Path, *bodies: str, settings: LiveSettings = HASTY, told: Callable[[str], None] | None = None
+) -> LiveSource:
     """A camera whose first process runs the first body, the next the second, and so on; the last is repeated."""
     starts = iter(range(1000))
 
@@ -46,7 +51,7 @@ def camera(tmp_path: Path, *bodies: str, settings: LiveSettings = HASTY) -> Live
         script.write_text(CAMERA + textwrap.dedent(body))
         return Feed([sys.executable, str(script)], HeaderFraming(FramePool(2)))
 
-    return LiveSource("test camera", start, settings=settings)
+    return LiveSource("test camera", start, settings=settings, told=told)
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +145,66 @@ def test_a_stream_with_an_end_ends(tmp_path: Path) -> None:
     assert not any("ended" in line for line in source.faults)
 
 
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 0.0, -1.0])
+def test_what_is_no_time_does_not_end_a_row(tmp_path: Path, seconds: float) -> None:
+    with pytest.raises(SettingsError, match="no time"):
+        camera(tmp_path, "show(1)").end_after(seconds)
+
+
+def test_a_camera_that_comes_again_is_told_when_it_does(tmp_path: Path) -> None:
+    told: list[str] = []
+    source = camera(tmp_path, "show(1); show(2); sys.exit(1)", "for n in range(9): show(n)", told=told.append)
+    some(source, 6)
+    assert any("test camera: the stream ended; started again" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("description", "ends"),
+    [
+        ({"kind": "gstreamer", "pipeline": "filesrc location=row.mp4 ! decodebin ! videoconvert"}, True),
+        ({"kind": "gstreamer", "pipeline": "uridecodebin uri=file:///row.mp4"}, True),
+        ({"kind": "gstreamer", "pipeline": "videotestsrc num-buffers=9"}, True),
+        ({"kind": "gstreamer", "pipeline": "rtspsrc location=rtsp://10.0.0.2/1 ! decodebin"}, False),
+        ({"kind": "gstreamer", "pipeline": "uridecodebin uri=rtsp://10.0.0.2/1"}, False),
+        ({"kind": "gstreamer", "pipeline": "v4l2src device=/dev/video0"}, False),
+        ({"kind": "gstreamer", "pipeline": "tcpclientsrc port=9 ! tsdemux"}, False),
+        ({"kind": "stream", "address": "row.mp4"}, True),
+        ({"kind": "stream", "address": "tcp://10.0.0.2:9"}, False),
+        ({"kind": "rtsp", "address": "rtsp://10.0.0.2/1"}, False),
+    ],
+)
+def test_a_file_ends_the_row_and_a_camera_that_drops_does_not(description: dict[str, str], ends: bool) -> None:
+    assert has_an_end(CameraDescription(**description)) is ends  # type: ignore[arg-type]
+
+
+def test_a_film_behind_a_camera_s_description_is_read_once(tmp_path: Path) -> None:
+    film = tmp_path / "row.mkv"
+    with av.open(str(film), "w") as out:
+        stream = out.add_stream("mpeg4", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(12):
+            image = np.full((48, 64, 3), 20 * number, np.uint8)
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        out.mux(stream.encode(None))
+    (tmp_path / "film.toml").write_text('kind = "stream"\naddress = "row.mkv"\n')
+    source = open_source(tmp_path / "film.toml")
+    assert 1 <= len(list(source)) <= 12
+    assert not any("ended" in line for line in source.faults)
+
+
+def test_a_stream_without_video_says_so(tmp_path: Path) -> None:
+    sound = tmp_path / "sound.wav"
+    with wave.open(str(sound), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes(bytes(16000))
+    (tmp_path / "sound.toml").write_text('kind = "stream"\naddress = "sound.wav"\n')
+    with pytest.raises(SourceError, match="there is no video in") as refused:
+        list(open_source(tmp_path / "sound.toml"))
+    assert "stream of pictures" in (refused.value.mend or "")
+
+
 SERVER = """
 import sys, time
 from fractions import Fraction
@@ -229,6 +294,8 @@ def test_camera_descriptions(tmp_path: Path) -> None:
     for bad in ({"kind": "webcam", "address": "0"}, {"kind": "rtsp"}, {"kind": "gstreamer", "address": "x"}):
         with pytest.raises(SettingsError):
             CameraDescription(**bad)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="pipeline: No closing quotation"):
+        CameraDescription("gstreamer", pipeline="videotestsrc pattern='snow")
 
 
 @pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="GStreamer's tools are not installed")

@@ -39,7 +39,7 @@ def open_camera(
         settings: patience.
         held: frames that may wait for a reader that is late; 1: the newest alone.
         waiting: frames that the reader may hold itself; memory for all of them is taken with the first one.
-        told: hears why a camera that never gave a frame is started again.
+        told: hears why a camera is started again.
 
     Raises:
         MissingDependencyError: GStreamer's tools are not installed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,13 @@ _LOCKABLE = ("csi", "v4l2")
 _LEAST_SIDE_PX = 16
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """How FFmpeg's addresses that are no files begin: tcp://, pipe:, concat:."""
+
+
+_LIVE_ELEMENT = re.compile(
+    r"\b(rtsp|rtp|rtmp|rist|srt|udp|tcp|ndi|souphttp|curlhttp|v4l2|nv|libcamera|pylon|aravis|uvch264|shm)\w*src\b"
+    r"|\b(?!file:)[a-z][a-z0-9+.-]+://"
+)
+"""Elements and addresses of a pipeline that a camera or the network feeds."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,10 @@ class CameraDescription:
         wanted = "pipeline" if self.kind == "gstreamer" else "address"
         if not getattr(self, wanted):
             raise SettingsError(f"a camera of kind {self.kind} needs {wanted}")
+        try:
+            shlex.split(self.pipeline)
+        except ValueError as error:  # a quote or an escape that is not closed
+            raise SettingsError(f"pipeline: {error}: {self.pipeline}", mend="close what is quoted in it") from error
         self._check_numbers()
         if self.exposure_us is not None and self.kind not in _LOCKABLE:
             raise SettingsError(
@@ -111,6 +123,16 @@ def is_file_address(camera: CameraDescription) -> bool:
     """Whether the address of a stream is the path of a file, and neither a URL nor a device."""
     address = camera.address
     return camera.kind == "stream" and not _PROTOCOL.match(address) and not address.startswith("/dev/")
+
+
+def has_an_end(camera: CameraDescription) -> bool:
+    """Whether a stream that ends by itself is over: a file, or a pipeline that reads from no camera and no network.
+
+    A camera or server that drops also tells an end; it is started again.
+    """
+    if camera.kind == "gstreamer":
+        return not _LIVE_ELEMENT.search(camera.pipeline)
+    return is_file_address(camera)
 
 
 def require_file(camera: CameraDescription) -> None:

@@ -20,6 +20,7 @@ from edgekit.runtime.sources.exposure_lock import lock_exposure
 from edgekit.runtime.sources.framing import header
 
 _STDOUT = 1
+NO_VIDEO = "there is no video in"
 EXPOSURE_KEY = "edgekit_exposure_us"
 """Not an option of FFmpeg: the exposure to which a V4L2 camera is locked once it is open."""
 
@@ -30,6 +31,8 @@ def feed(address: str, container_format: str | None, options: dict[str, str]) ->
     with av.open(address, format=container_format, options=options) as container:
         if exposure_us is not None:
             lock_exposure(address, int(exposure_us))
+        if not container.streams.video:
+            raise OSError(f"{NO_VIDEO} {address}")
         stream = container.streams.video[0]
         stream.thread_type = "SLICE"
         for packet in container.demux(stream):
@@ -71,7 +74,7 @@ def main(words: Sequence[str]) -> int:
         feed(address, container_format, dict(word.split("=", 1) for word in rest))
     except BrokenPipeError:
         return 0
-    except (av.error.FFmpegError, OSError, IndexError) as error:
+    except (av.error.FFmpegError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -33,6 +33,10 @@ _HINTS = (
         r"/dev/\S* is not there|'/dev/|/dev/video",
         Hint("plug the camera in; ls -l /dev/v4l/by-path shows those that are"),
     ),
+    (
+        r"there is no video in",
+        Hint("only sound or data comes from there: give the address of a stream of pictures", True),
+    ),
     (r"No such file|Resource not found", Hint("look at the path of the file", True)),
     (r"401|403|[Uu]nauthori[sz]ed|[Ff]orbidden", Hint("look at user and password in the address")),
     (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 
 from edgekit.contracts import Frame, Image
-from edgekit.errors import SourceError
+from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.same_picture import same_picture
 from edgekit.runtime.sources.feed import Feed, Newest
 from edgekit.runtime.sources.hints import hint_for
@@ -67,7 +68,7 @@ class LiveSource:
         settings: patience.
         turn: applied to every picture (mounting, mirror); None: as it comes.
         asked: what the camera was asked for, to tell where it gives something else.
-        told: hears, a line each, why a camera that never gave a frame is started again.
+        told: hears, a line each, why a camera is started again.
     """
 
     def __init__(
@@ -151,15 +152,21 @@ class LiveSource:
                 self._outages.add(self._trouble)
                 if self._give_up(silent_since):
                     return
-                if self._told is not None and not self._delivered:
-                    self._told(f"{self._name}: {self._trouble}; tried again")
+                if self._told is not None:
+                    self._told(f"{self._name}: {self._trouble}; {'started' if self._delivered else 'tried'} again")
                 self._wait(pause_s)
                 pause_s = min(2 * pause_s, self._settings.longest_pause_s)
         finally:
             self.close()
 
     def end_after(self, seconds: float) -> None:
-        """Let the stream end so long after its first frame."""
+        """Let the stream end so long after its first frame.
+
+        Raises:
+            SettingsError: that is no time.
+        """
+        if not 0 < seconds < math.inf:  # false for nan too
+            raise SettingsError(f"{seconds} seconds are no time for a row", mend="give a number above 0")
         self._limit_s = seconds
 
     def close(self) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from edgekit.contracts import FrameSource
 from edgekit.errors import SourceError
-from edgekit.runtime.sources.description import read_camera, require_file
+from edgekit.runtime.sources.description import has_an_end, read_camera, require_file
 from edgekit.runtime.sources.folder import RATE_HZ, FolderSource
 from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES
 from edgekit.runtime.sources.stretch import StretchSource, parse_stretch
@@ -15,12 +16,13 @@ _NEVER_S = 20.0
 """A person who started this waits for the camera: one that never gave a frame by then is told, not waited for."""
 
 
-def open_source(path: Path, *, rate_hz: float = RATE_HZ) -> FrameSource:
+def open_source(path: Path, *, rate_hz: float = RATE_HZ, told: Callable[[str], None] | None = None) -> FrameSource:
     """The source for a folder of pictures, a video file or a camera.
 
     Args:
         path: a folder, a video, a stretch of either (`FILE#NAME:FIRST-STOP`), or the description of a camera (TOML).
         rate_hz: nominal frames per second of a folder of pictures; a video brings its own times.
+        told: hears why a camera is started again.
 
     Raises:
         SettingsError: the description of the camera cannot be used.
@@ -32,7 +34,8 @@ def open_source(path: Path, *, rate_hz: float = RATE_HZ) -> FrameSource:
 
         camera = read_camera(path)
         require_file(camera)
-        return open_camera(camera, settings=LiveSettings(never_s=_NEVER_S))
+        patience = LiveSettings(never_s=_NEVER_S, may_end=has_an_end(camera))
+        return open_camera(camera, settings=patience, told=told)
     stretch = parse_stretch(path)
     if stretch is not None:
         return StretchSource(open_source(stretch.file, rate_hz=rate_hz), stretch)
