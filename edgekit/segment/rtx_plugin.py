@@ -7,6 +7,7 @@ from typing import Any
 
 import onnxruntime as ort
 
+from edgekit.device.nvidia_driver import missing_package
 from edgekit.errors import MissingDependencyError, ProviderError
 
 MODULE = "onnxruntime_ep_nv_tensorrt_rtx"
@@ -23,7 +24,7 @@ def rtx_devices() -> list[Any]:
     try:
         plugin: Any = import_module(MODULE)
     except ImportError as error:
-        raise MissingDependencyError(f"TensorRT for RTX needs {PACKAGE}", mend=f"pip install {PACKAGE}") from error
+        raise missing_package(f"TensorRT for RTX needs {PACKAGE}", f"pip install {PACKAGE}") from error
     if not hasattr(ort, "register_execution_provider_library"):
         raise MissingDependencyError(f"ONNX Runtime {ort.__version__} takes no plugins", mend="install 1.23 or newer")
     name = plugin.get_ep_name()

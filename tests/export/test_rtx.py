@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
+from edgekit.device import nvidia_driver
 from edgekit.errors import MissingDependencyError, ProviderError
 
 pytest.importorskip("onnx")
@@ -37,8 +38,17 @@ def test_without_the_plugin_it_is_named(tmp_path, monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(rtx_plugin, "import_module", missing)
+    monkeypatch.setattr(nvidia_driver, "has_nvidia_gpu", lambda: True)
     with pytest.raises(MissingDependencyError, match="onnxruntime-ep-nv-tensorrt-rtx-cu13"):
         compile_for_rtx(tmp_path / "m.onnx")
+
+
+def test_without_plugin_and_gpu_the_gpu_is_named_first(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, rtx_plugin.MODULE, None)
+    monkeypatch.setattr(nvidia_driver, "has_nvidia_gpu", lambda: False)
+    with pytest.raises(ProviderError, match=r"^no NVIDIA GPU, or no driver for it, here .*onnxruntime-ep") as told:
+        compile_for_rtx(tmp_path / "m.onnx")
+    assert "pip install" not in str(told.value)
 
 
 def test_without_a_gpu_one_line_says_so(tmp_path, plugin):

@@ -24,6 +24,7 @@ from segment.fakes import fake_engine, install
 from segment.graphs import INFO, echo_graph, tiles_with_counts, with_batch
 
 from edgekit.contracts import Segmenter
+from edgekit.device import nvidia_driver
 from edgekit.errors import ContractError, EngineError, MissingDependencyError, ModelError, ProviderError
 from edgekit.segment import SegmenterSettings, open_segmenter
 from edgekit.segment.engine_file import read_engine, read_sidecar, sidecar_path, write_sidecar
@@ -380,6 +381,7 @@ class TestChoice:
 
     def test_without_tensorrt_an_engine_is_one_line(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "tensorrt", None)
+        monkeypatch.setattr(nvidia_driver, "has_nvidia_gpu", lambda: True)
         with pytest.raises(MissingDependencyError, match="TensorRT"):
             open_segmenter(fake_engine(tmp_path))
 
@@ -432,6 +434,7 @@ def test_a_missing_tensorrt_is_one_line(monkeypatch):
     from types import ModuleType
 
     monkeypatch.setitem(sys.modules, "tensorrt", None)
+    monkeypatch.setattr(nvidia_driver, "has_nvidia_gpu", lambda: True)
     with pytest.raises(MissingDependencyError, match="TensorRT"):
         load_tensorrt()
     monkeypatch.setitem(sys.modules, "tensorrt", ModuleType("tensorrt"))
@@ -463,3 +466,11 @@ def test_the_release_of_jetson_linux_is_read(tmp_path):
     assert jetpack_release(file) is None
     file.write_text("# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64\n")
     assert jetpack_release(file) == "R36.4.3"
+
+
+def test_without_a_gpu_no_package_is_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    monkeypatch.setattr(nvidia_driver, "has_nvidia_gpu", lambda: False)
+    with pytest.raises(ProviderError, match=r"^no NVIDIA GPU, or no driver for it, here .*TensorRT") as told:
+        load_tensorrt()
+    assert "pip install" not in str(told.value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from edgekit.errors import EngineError, MissingDependencyError, ProviderError
+from edgekit.device.nvidia_driver import missing_package
+from edgekit.errors import EngineError, ProviderError
 from edgekit.segment.tensorrt.api import Cuda
 
 INSTALL = "on a Jetson link the system's package into the environment, elsewhere pip install 'edgekit[tensorrt]'"
@@ -26,13 +27,14 @@ def load_tensorrt() -> Any:
 
     Raises:
         MissingDependencyError: it is not installed, or its libraries do not load.
+        ProviderError: the same, and there is no GPU for it either.
     """
     try:
         import tensorrt
     except (ImportError, OSError) as error:
-        raise MissingDependencyError(f"TensorRT cannot be imported ({error})", mend=INSTALL) from error
+        raise missing_package(f"TensorRT cannot be imported: {error}", INSTALL) from error
     if not hasattr(tensorrt, "Builder"):  # an empty folder of that name, such as type stubs leave
-        raise MissingDependencyError("TensorRT is not installed, only a folder of its name is", mend=INSTALL)
+        raise missing_package("TensorRT is not installed, only a folder of its name is", INSTALL)
     return tensorrt
 
 
@@ -46,9 +48,7 @@ def load_cuda() -> Any:
     try:
         import pycuda.driver as cuda
     except (ImportError, OSError) as error:
-        raise MissingDependencyError(
-            f"pycuda cannot be imported ({error})", mend="pip install 'edgekit[tensorrt]'"
-        ) from error
+        raise missing_package(f"pycuda cannot be imported: {error}", "pip install 'edgekit[tensorrt]'") from error
     try:
         cuda.init()
         cuda.Device(0)
