@@ -1,6 +1,6 @@
-"""The recipes, site files and profiles that a person edits, wherever this edgekit was installed from.
+"""The recipes, site files and cameras that a person edits, wherever this edgekit was installed from.
 
-In a checkout they lie beside the package (`export/`, `runtime/`, `calibration/`); a wheel carries them inside it, as
+In a checkout they lie beside the package (`export/`, `runtime/`); a wheel carries them inside it, as
 `edgekit/templates/`. There is one source: the wheel's copy is made when it is built.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from edgekit.atomic import storage_error, write_atomic
 from edgekit.errors import StorageError
 
-KINDS = ("export", "runtime", "calibration")
-"""Folders that hold what a person edits."""
+KINDS = ("export", "runtime")
+"""Folders that hold what a person edits. Season profiles (`calibration/`) are made by `edgekit calibrate fit`."""
 
 ON_DEVICE = ("install.sh", "systemd", "udev", "log")
 """Files and folders of `deploy/` that a device gets; the rest is for those who make bundles."""
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def templates_root() -> Path:
-    """The folder that holds `export/`, `runtime/` and `calibration/`."""
+    """The folder that holds `export/` and `runtime/`."""
     packed = _PACKAGE / "templates"
     return packed if packed.is_dir() else _PACKAGE.parent
 

@@ -15,7 +15,10 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder to write into; made where it is missing.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there already.")] = False,
 ) -> None:
-    """Write recipes (export/), site files (runtime/) and season profiles (calibration/), ready to edit."""
+    """Write recipes (export/), site file, run settings and cameras (runtime/), ready to edit.
+
+    Season profiles are not among them: `edgekit calibrate fit` makes them.
+    """
     from edgekit.templates import write_templates
 
     written, kept = write_templates(folder, overwrite=force)

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgekit.export.preflight import preflight
+from edgekit.export.preflight import DATA_DEPENDENT, preflight
 from edgekit.export.tensors import external_files, load_graph, type_name
 from edgekit.graph.macs import GraphCost, count_model
+from edgekit.wording import counted
+
+MODEL_KEY = "edgekit.model"
+"""Metadata that every graph of the contract has."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,21 @@ class GraphReport:
     preflight: tuple[str, ...]
     """Remarks on what TensorRT would refuse; empty where there are none."""
 
+    @property
+    def target(self) -> str | None:
+        """What `edgekit export` made the graph for (docs/export.md); None for graphs that it did not make.
+
+        Only graphs for CPUs have operators of data-dependent shape, by the definition of the two targets.
+        """
+        if MODEL_KEY not in self.metadata:
+            return None
+        return "cpu" if DATA_DEPENDENT.intersection(self.operators) else "tensorrt"
+
     def summary(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""
         return {
             "path": str(self.path),
+            "target": self.target,
             "bytes": self.bytes,
             "missing_files": list(self.missing),
             "opset": self.opset,
@@ -87,6 +102,17 @@ def describe(report: GraphReport) -> str:
         lines += [f"  not counted: {', '.join(report.macs.missing)}"]
     if report.macs.macs_per_data_row:
         lines += [f"  one such row (a mask that is drawn): {report.macs.macs_per_data_row / 1e9:.4f} GMAC"]
+    return "\n".join([*lines, *_preflight_lines(report)])
+
+
+def _preflight_lines(report: GraphReport) -> list[str]:
+    """A graph for CPUs is in order; what TensorRT would refuse in it is only told."""
     remarks = report.preflight or ("nothing that TensorRT would refuse",)
-    lines += ["TensorRT pre-flight", *(f"  {remark}" for remark in remarks)]
-    return "\n".join(lines)
+    lines = ["TensorRT pre-flight"]
+    if report.target == "cpu":
+        lines += [
+            "  this graph is for ONNX Runtime on CPUs (target cpu), and in order there; for TensorRT export the weights"
+            " with --target tensorrt",
+            f"  it differs in {counted(len(remarks), 'node')}:",
+        ]
+    return lines + [f"  {remark}" for remark in remarks]

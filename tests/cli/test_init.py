@@ -1,5 +1,7 @@
 """`edgekit init` writes what a person edits, once."""
 
+import re
+
 from typer.testing import CliRunner
 
 from edgekit.cli.main import app
@@ -22,6 +24,12 @@ def test_init_writes_every_template_and_keeps_edited_files(tmp_path):
     runner.invoke(app, ["init", str(tmp_path), "--force"])
     for name in names:
         assert (tmp_path / name).read_bytes() == (templates_root() / name).read_bytes()
+
+
+def test_the_help_promises_the_folders_that_are_written_and_no_others(tmp_path):
+    assert runner.invoke(app, ["init", str(tmp_path)]).exit_code == 0
+    promised = set(re.findall(r"\((\w+)/\)", runner.invoke(app, ["init", "--help"]).output))
+    assert promised == {path.name for path in tmp_path.iterdir()} == set(KINDS)
 
 
 def test_init_into_a_file_says_so(tmp_path):

@@ -82,6 +82,22 @@ def test_the_two_targets_of_a_model_differ_in_the_preflight(small_graph, small_g
     assert inspect_graph(small_graph_for_tensorrt).preflight == ()
 
 
+def test_a_graph_for_cpus_is_said_to_be_one_before_what_tensorrt_refuses(small_graph, small_graph_for_tensorrt):
+    for path, target in ((small_graph, "cpu"), (small_graph_for_tensorrt, "tensorrt")):
+        report = inspect_graph(path)
+        assert report.summary()["target"] == target
+        assert ("--target tensorrt" in describe(report)) == (target == "cpu")
+
+
+def test_a_graph_of_another_tool_has_no_target(tmp_path):
+    model = graph([helper.make_node("NonZero", ["x"], ["y"], name="/nz")], [("x", F, [2, 2])], [("y", I, None)])
+    onnx.save(model, tmp_path / "m.onnx")
+    report = inspect_graph(tmp_path / "m.onnx")
+    assert report.target is None
+    assert "NonZero" in describe(report)
+    assert "--target" not in describe(report)
+
+
 def test_a_report_says_what_a_person_looks_for(small_graph):
     report = inspect_graph(small_graph)
     text = describe(report)
