@@ -117,6 +117,8 @@ def _check_panorama(path: Path) -> None:
         raise SourceError(
             f"{path} holds no panorama ({INDEX_NAME} is missing)", mend="give a picture, or leave out --panorama"
         )
+    if not path.is_dir() and not path.is_file():
+        raise SourceError(f"{path} is a pipe or a device", mend="give the picture of a panorama")
     if path.is_file() and path.stat().st_size == 0:
         raise SourceError(f"{path} is empty", mend="give the picture of a panorama")
     if path.is_file() and not is_picture(path):

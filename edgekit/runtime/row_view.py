@@ -11,6 +11,7 @@ from edgekit.errors import SettingsError
 from edgekit.runtime.encoder import Odometer, open_odometer
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources.description import CameraDescription, read_camera
+from edgekit.runtime.sources.stretch import parse_stretch
 
 if TYPE_CHECKING:
     from edgekit.contracts import FrameSource
@@ -33,6 +34,8 @@ class RowView:
     camera: CameraDescription | None = None
     optics: Optics | None = None
     odometer: Odometer | None = None
+    rate_hz: float | None = None
+    """At which the times of the frames are made up, where they are pictures in a folder."""
 
     def mosaic(self) -> RowMosaic:
         """The builder of the row's panorama."""
@@ -91,7 +94,8 @@ class RowMosaic:
         if odometer is None or self._estimator is None:
             return ()
         measured, configured = self._estimator.px_per_metre, self._view.settings.px_per_metre
-        said = list(odometer.faults)
+        doubt = self._estimator.doubt(self._view.rate_hz)
+        said = [*odometer.faults, *([doubt] if doubt else [])]
         if measured is None:
             said.append("the encoder gave no scale: it and the pictures did not agree on enough of the row")
         elif configured is not None and abs(measured / configured - 1) > _SCALES_DIFFER:
@@ -109,7 +113,11 @@ def open_view(path: Path, settings: RunSettings) -> RowView:
         SourceError: the encoder's file cannot be used.
     """
     camera = _camera(path, settings)
-    return replace(view_of_camera(camera, settings), odometer=open_odometer(settings.encoder, path))
+    view = view_of_camera(camera, settings)
+    stretch = parse_stretch(path)
+    folder = (path if stretch is None else stretch.file).is_dir()
+    rate_hz = _rate_hz(camera, settings) if folder else None
+    return replace(view, odometer=open_odometer(settings.encoder, path), rate_hz=rate_hz)
 
 
 def view_of_camera(camera: CameraDescription | None, settings: RunSettings) -> RowView:
@@ -136,12 +144,10 @@ def open_row(path: Path, settings: RunSettings, *, told: Callable[[str], None] |
         SourceError: the source cannot be read.
     """
     from edgekit.runtime.sources import open_source
-    from edgekit.runtime.sources.folder import RATE_HZ
     from edgekit.runtime.sources.mounting import Upright, turning
 
     camera = None if path.suffix == ".toml" else _camera(path, settings)
-    rate_hz = settings.rate_hz or (camera and camera.rate_hz) or RATE_HZ
-    source = open_source(path, rate_hz=rate_hz, told=told)
+    source = open_source(path, rate_hz=_rate_hz(camera, settings), told=told)
     turn = None if camera is None else turning(camera)
     return source if turn is None else Upright(source, turn)
 
@@ -160,6 +166,12 @@ def with_rate(settings: RunSettings, rate_hz: float | None, sources: Sequence[Pa
             mend="leave out --fps: it is the rate of a folder of pictures",
         )
     return replace(settings, rate_hz=rate_hz)
+
+
+def _rate_hz(camera: CameraDescription | None, settings: RunSettings) -> float:
+    from edgekit.runtime.sources.folder import RATE_HZ
+
+    return settings.rate_hz or (camera and camera.rate_hz) or RATE_HZ
 
 
 def _camera(path: Path, settings: RunSettings) -> CameraDescription | None:

@@ -7,7 +7,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import cv2
 import numpy as np
@@ -27,6 +29,8 @@ from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.motion.settings import DisplacementSettings
 from edgekit.runtime.records import FrameRecord
+from edgekit.runtime.row_source import plan_source
+from edgekit.runtime.sources import open_source
 
 RATE_HZ = 15.0
 PX_PER_MM = 0.8
@@ -78,10 +82,28 @@ def test_ticks_need_their_number_a_metre(tmp_path: Path) -> None:
     assert read_track(path, ticks_per_metre=2000, offset_s=10).position_mm(11) == pytest.approx(250)
 
 
+def read_text(text: str) -> Track:
+    with TemporaryDirectory() as folder:
+        return read_track(csv_file(Path(folder) / "a.csv", text))
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(SourceError, match="is no file"):
+        open_odometer(EncoderSettings(file=str(tmp_path / "a.csv")), Path("row12.mp4"))
+    for name in ("row.mp4", "row.png", "row"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(SourceError, match="is a pipe or a device"):
+            open_source(tmp_path / name)
+        with pytest.raises(SourceError, match="is a pipe or a device"):
+            plan_source(tmp_path / name, panorama=True)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "time_s,position_mm\n0,1\n1,2\n2," + "3" * 140_000 + "\n",
         "time_s,position\n0,1\n",
         "time_s,position_mm\n0,1\n",
         "position_mm\n1\n2\n",
@@ -154,6 +176,46 @@ def test_override_follows_the_encoder_alone() -> None:
     moved = [estimator.measure(frame) for frame in ride(seen)]
     late = [one.dx_px for one in moved[60:] if one is not None]
     assert np.median(late) == pytest.approx(-7.0, rel=0.05)
+
+
+def test_a_counter_that_starts_again_costs_nothing_of_the_row() -> None:
+    """From frame 40 on it counts from 0: without pictures to fall back on, as in mode override."""
+    x_px = np.cumsum(np.full(90, 14.0))
+    told = np.where(np.arange(90) < 40, x_px, x_px - x_px[40]) / PX_PER_MM
+    text = "\n".join(["time_s,position_mm", *(f"{n / RATE_HZ:.4f},{mm:.3f}" for n, mm in enumerate(told))])
+    track = read_text(text)
+    estimator = EncodedDisplacement(DisplacementSettings(), track, "override")
+    moved = [one.dx_px for frame in ride(x_px) if (one := estimator.measure(frame)) is not None]
+    assert -sum(moved) == pytest.approx(x_px[-1] - x_px[0], rel=0.005)
+    assert "jumped by" in track.faults[0]
+    assert "at 2.67 s" in track.faults[0]
+
+
+def test_an_encoder_in_another_unit_is_left_as_it_is_and_told() -> None:
+    track = read_text("\n".join(["time_s,position_mm", *(f"{n / 10},{n * 5000}" for n in range(20))]))
+    assert track.position_mm(1.0) == 50_000
+    assert "in millimetres" in track.faults[0]
+
+
+def test_times_that_do_not_belong_together_are_told() -> None:
+    """Pictures that were taken 15 times a second, taken for 30; and an encoder that began when the ride was over."""
+    x_px = np.cumsum(np.full(60, 14.0))
+    estimator = EncodedDisplacement(DisplacementSettings(), odometer(x_px), "assist")
+    for frame in ride(x_px):
+        estimator.measure(replace(frame, time_s=frame.time_s / 2))
+    doubt = estimator.doubt(30.0)
+    assert doubt is not None
+    assert "span 3.93 s" in doubt
+    assert "1.97 s" in doubt
+    assert "--fps" in doubt
+    assert estimator.doubt(None) is None, "a log of an encoder may go on after a video"
+    right = EncodedDisplacement(DisplacementSettings(), odometer(x_px), "assist")
+    late = EncodedDisplacement(DisplacementSettings(), odometer(x_px), "assist")
+    for frame in ride(x_px):
+        right.measure(frame)
+        late.measure(replace(frame, time_s=frame.time_s + 2.0))
+    assert right.doubt(15.0) is None
+    assert "offset_s" in (late.doubt(None) or "")
 
 
 def wait(true: Callable[[], bool], within_s: float = 10.0) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from typing import Any
 
 from edgekit.errors import MissingDependencyError
+from edgekit.runtime.encoder.jumps import Jumps
 from edgekit.runtime.encoder.settings import EncoderSettings
 from edgekit.runtime.encoder.track import between
 
@@ -45,6 +46,7 @@ class SerialOdometer:
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._junk = 0
+        self._jumps = Jumps()
         self._outages: dict[str, int] = {}
         self._outage: str | None = None
         self._thread = threading.Thread(target=self._read, name="edgekit-encoder", daemon=True)
@@ -52,9 +54,14 @@ class SerialOdometer:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Outages and lines that are no positions, each a line."""
+        """Outages, lines that are no positions, and jumps, each a line."""
+        jumps = [f"the encoder's position jumped {self._jumps.count} times: did it start again?"]
         junk = [f"{self._junk} lines of the encoder are no positions"] if self._junk else []
-        return (*(f"encoder: {reason} ({count} times)" for reason, count in self._outages.items()), *junk)
+        return (
+            *(f"encoder: {reason} ({count} times)" for reason, count in self._outages.items()),
+            *junk,
+            *jumps[: self._jumps.count],
+        )
 
     @property
     def trouble(self) -> str | None:
@@ -120,8 +127,10 @@ class SerialOdometer:
         if position_mm is None or not math.isfinite(position_mm):
             self._junk += bool(line.strip())
             return
+        now_s = time.monotonic()
+        position_mm = self._jumps.take(now_s, position_mm)
         with self._lock:
-            self._readings.append((time.monotonic() + self._settings.offset_s, position_mm))
+            self._readings.append((now_s + self._settings.offset_s, position_mm))
 
     def _millimetres(self, unit: bytes | None, value: float) -> float | None:
         a_metre = self._settings.ticks_per_metre

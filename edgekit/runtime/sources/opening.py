@@ -43,7 +43,9 @@ def open_source(path: Path, *, rate_hz: float = RATE_HZ, told: Callable[[str], N
         return FolderSource(path, rate_hz=rate_hz)
     if not path.exists():
         raise SourceError(f"{path} does not exist", mend="give a video file or a folder of pictures")
-    if path.is_file() and path.stat().st_size == 0:
+    if not path.is_file():
+        raise SourceError(f"{path} is a pipe or a device", mend="give a video file or a folder of pictures")
+    if path.stat().st_size == 0:
         raise SourceError(f"{path} is empty", mend="give a video file or a folder of pictures")
     if path.suffix.lower() in PICTURE_SUFFIXES:
         hint = "give the folder it lies in, or use --panorama if it is a finished panorama"
