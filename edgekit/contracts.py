@@ -358,3 +358,7 @@ class Progress(Protocol):
     def __call__(self, stage: str, done: int, total: int | None = None) -> None:
         """`done` of `total` (None: nobody knows) steps of `stage` are finished."""
         ...
+
+
+def no_progress(stage: str, done: int, total: int | None = None) -> None:
+    """A `Progress` that shows nothing."""

@@ -21,7 +21,7 @@ from edgekit.bench.latency.samples import summarise
 from edgekit.bench.latency.stability import judge_stability
 from edgekit.bench.latency.trolley import trolley_speed
 from edgekit.bench.settings import BenchSettings
-from edgekit.contracts import Progress, Segmenter
+from edgekit.contracts import Progress, Segmenter, no_progress
 from edgekit.device.reading import DeviceProbe
 from edgekit.errors import EdgekitError
 from edgekit.graph.macs import graph_cost
@@ -48,13 +48,9 @@ def model_section(path: Path, segmenter: Segmenter) -> Json:
     return common | asdict(cost)
 
 
-def _quiet(stage: str, done: int, total: int | None = None) -> None:
-    """Show nothing."""
-
-
 def latency_and_device(
     segmenter: Segmenter, tiles: npt.NDArray[np.uint8], opened_ms: float, probe: DeviceProbe, settings: BenchSettings,
-    *, progress: Progress = _quiet,
+    *, progress: Progress = no_progress,
 ) -> tuple[Json, Json]:  # fmt: skip
     """Time the model on real tiles while the device is watched.
 
@@ -119,7 +115,7 @@ def roofline_section(macs_per_call: float | None, call_ms: float | None) -> Json
     return {"measured_on": "host processor, float32", **asdict(roof), "model": None if point is None else asdict(point)}
 
 
-def pipeline_section(path: Path, engine: SegmenterSettings, *, progress: Progress = _quiet) -> Json:
+def pipeline_section(path: Path, engine: SegmenterSettings, *, progress: Progress = no_progress) -> Json:
     """Milliseconds of each stage of the real pipeline a tile, on the row that comes with the package.
 
     Args:

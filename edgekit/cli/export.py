@@ -72,11 +72,17 @@ def export(
     _require_weights_and_device(weights, format_)
     from edgekit.export.builder import Weights
     from edgekit.export.export import Request, export_all
+    from edgekit.export.refused import RefusedError
 
     source = Weights(weights, untrained, trust_checkpoint=trust_checkpoint, licence=licence or None)
     request = Request(effective, source, out, images=images, labels=labels, threshold=threshold)
-    with progress(quiet=quiet or as_json) as report:
-        artifacts = export_all(request, progress=report)
+    with progress(quiet=quiet) as report:
+        try:
+            artifacts = export_all(request, progress=report)
+        except RefusedError as refused:
+            if as_json:
+                print_json({"refused": refused.what, "mend": refused.mend, **refused.figures})
+            raise
         engines = [_build(artifact.path, format_, report) for artifact in artifacts if format_ != "onnx"]
     if as_json:
         print_json([*(artifact.summary() for artifact in artifacts), *engines])
@@ -121,7 +127,7 @@ def _build_finished(graph: Path, format_: str, *, quiet: bool, as_json: bool) ->
     if format_ == "onnx":
         raise typer.BadParameter(f"{graph} is a graph already: name --format engine or rtx, or a recipe")
     check_file(graph)
-    with progress(quiet=quiet or as_json) as report:
+    with progress(quiet=quiet) as report:
         built = _build(graph, format_, report)
     if as_json:
         print_json([built])

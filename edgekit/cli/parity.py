@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgekit.cli.ui import ForceOption, prepare_outputs, progress, write_or_print_json
+from edgekit.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,10 @@ def parity(
         bool, typer.Option("--trust-checkpoint", help="Unpickle any global: runs the code that the file holds.")
     ] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the figures into this file (- prints).")
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the figures as JSON into FILE; `--json -` prints them alone."
+        ),
     ] = None,
     force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -87,9 +91,23 @@ def _lower(first: Segmenter, second: Segmenter) -> str:
 
 def _print(summary: dict[str, Any]) -> None:
     for key, value in summary.items():
-        if key not in ("faults", "skipped_pictures"):
+        if key not in ("passed", "faults", "skipped_pictures"):
             typer.echo(f"{key:24} {value}")
     if summary["skipped_pictures"]:
         typer.echo(f"{'pictures skipped':24} {len(summary['skipped_pictures'])}")
     for fault in summary["faults"]:
         typer.echo(f"beyond the limit: {fault}")
+    typer.echo(_verdict(summary))
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    """What the figures come to, in a sentence."""
+    tiles = counted(summary["tiles"], "tile")
+    if summary["faults"]:
+        return f"Different: on {tiles} the two lie beyond the limits of {summary['limits']} (exit code {DIFFERENT})."
+    if not summary["reference"] and not summary["candidate"]:
+        return f"Nothing was found by either on {tiles}: give pictures with fruit to compare them."
+    return (
+        f"Alike: on {tiles} both say the same within the limits of {summary['limits']},"
+        f" {summary['candidate_count']} for {summary['reference_count']} objects at {summary['threshold']:g}."
+    )

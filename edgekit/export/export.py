@@ -8,26 +8,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import onnx
 
 from edgekit.atomic import storage_error
 from edgekit.contracts import ModelInfo, Progress
 from edgekit.errors import ExportError, SettingsError
 from edgekit.export.builder import BuiltGraph, Weights
-from edgekit.export.held_tiles import judge
+from edgekit.export.held_tiles import MOST_CALIBRATING, MOST_HELD, judge, split
 from edgekit.export.label_check import LabelReport, judge_on_labels, pictures_beside
 from edgekit.export.onnx_writer import annotate, trace, write
 from edgekit.export.parity import DEFAULT_THRESHOLD, LIMITS, ParityReport
 from edgekit.export.pictures import Tiles, read_tiles
 from edgekit.export.precision import ReducedGraph, Scopes
 from edgekit.export.recipe import Recipe, Target
+from edgekit.export.refused import RefusedError
 from edgekit.export.registry import find_builder
 from edgekit.labels import read_labels
 
 ACCURACY_UNCHECKED = "accuracy was not checked: --labels FILE compares its mask AP with that of fp32"
-CALIBRATION_TILES = 96
-"""Tiles that are read at most; every third one is held back from the calibration for the comparison with float32."""
-HELD_EVERY = 3
 FEWEST_PICTURE_TILES = 12
 KEPT_KEY = "edgekit.higher_precision"
 """Metadata that lists the nodes which stayed in higher precision; no field of the contract, so readers leave it."""
@@ -96,6 +96,14 @@ class Artifact:
         return text
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Figures of a graph that passed; all None for float32, which is compared with nothing."""
+
+    parity: ParityReport | None = None
+    labelled: LabelReport | None = None
+
+
 def export_all(request: Request, *, progress: Progress) -> list[Artifact]:
     """Write one graph a target of the recipe.
 
@@ -104,7 +112,8 @@ def export_all(request: Request, *, progress: Progress) -> list[Artifact]:
         SettingsError: a recipe that cannot be built, int8 and fp16 without pictures, or fp32 with labels.
         LabelsError: labels that cannot be read.
         SourceError: too few pictures.
-        ExportError: the exporter failed, or the reduced graph lies beyond the limits.
+        RefusedError: the reduced graph lies beyond the limits.
+        ExportError: the exporter failed.
         StorageError: the disk is full, read-only or failing.
     """
     _check_labels(request)
@@ -116,27 +125,29 @@ def export_all(request: Request, *, progress: Progress) -> list[Artifact]:
     artifacts = []
     for number, target in enumerate(request.recipe.targets):
         progress("export", number, len(request.recipe.targets))
-        artifacts.append(_make(request, target, tiles))
+        artifacts.append(_make(request, target, tiles, progress))
     progress("export", len(request.recipe.targets), len(request.recipe.targets))
     return artifacts
 
 
-def _make(request: Request, target: Target, tiles: Tiles | None) -> Artifact:
+def _make(request: Request, target: Target, tiles: Tiles | None, progress: Progress) -> Artifact:
+    progress(f"building the graph for {target}", 0)
     built = find_builder(request.recipe.model)(request.recipe, request.weights, target=target)
     info = replace(built.info, precision=request.recipe.precision, default_threshold=request.threshold)
     graph = trace(built)
-    parity: ParityReport | None = None
-    labelled: LabelReport | None = None
+    progress(f"building the graph for {target}", 1, 1)
+    verdict = Verdict()
     kept: tuple[str, ...] = ()
     if tiles is not None:
-        reduced = _reduce(graph, built, tiles, precision=info.precision, target=target)
-        parity, labelled = _compare(graph, reduced.model, info, tiles, request.labels)
+        reduced, held = _reduce(graph, built, tiles, precision=info.precision, target=target, progress=progress)
+        verdict = _compare(graph, reduced.model, info, held, request.labels, progress)
         graph, kept = reduced.model, reduced.kept
         graph.metadata_props.add(key=KEPT_KEY, value=json.dumps(kept))
     annotate(graph, info)
     path = request.out / artifact_name(request.recipe, request.weights, target)
     write(graph, path)
-    return Artifact(path, target, info, path.stat().st_size, kept, parity, labelled, tiles.skipped if tiles else ())
+    skipped = tiles.skipped if tiles else ()
+    return Artifact(path, target, info, path.stat().st_size, kept, verdict.parity, verdict.labelled, skipped)
 
 
 def _check_labels(request: Request) -> None:
@@ -158,27 +169,35 @@ def _tiles(request: Request) -> Tiles | None:
         raise SettingsError(
             f"{request.recipe.precision} needs real pictures to compare it with fp32", mend="give --images FOLDER"
         )
-    return read_tiles(
-        request.images, size_px=request.recipe.tile_size_px, limit=CALIBRATION_TILES, at_least=FEWEST_PICTURE_TILES
-    )
+    most = MOST_HELD + (MOST_CALIBRATING if request.recipe.precision == "int8" else 0)
+    return read_tiles(request.images, size_px=request.recipe.tile_size_px, limit=most, at_least=FEWEST_PICTURE_TILES)
 
 
-def _reduce(graph: onnx.ModelProto, built: BuiltGraph, tiles: Tiles, *, precision: str, target: Target) -> ReducedGraph:
+def _reduce(
+    graph: onnx.ModelProto, built: BuiltGraph, tiles: Tiles, *, precision: str, target: Target, progress: Progress
+) -> tuple[ReducedGraph, npt.NDArray[np.uint8]]:
+    """The reduced graph, and the tiles that had no part in it."""
     if not built.reduced:
         raise ExportError(f"{built.info.model} has no part that may be reduced", mend="export it in fp32")
     if precision == "fp16":
         from edgekit.export.fp16 import to_fp16
 
-        return to_fp16(graph, scopes=built.reduced)
+        return to_fp16(graph, scopes=built.reduced), tiles.tiles
     from edgekit.export.int8 import to_int8
 
-    held = [index for index in range(len(tiles.tiles)) if index % HELD_EVERY]
-    return to_int8(graph, tiles.tiles[held], scopes=Scopes(built.reduced, built.sensitive), target=target)
+    calibrating, held = split(tiles.tiles)
+    scopes = Scopes(built.reduced, built.sensitive)
+    return to_int8(graph, calibrating, scopes=scopes, target=target, progress=progress), held
 
 
 def _compare(
-    graph: onnx.ModelProto, reduced: onnx.ModelProto, info: ModelInfo, tiles: Tiles, labels: Path | None
-) -> tuple[ParityReport, LabelReport | None]:
+    graph: onnx.ModelProto,
+    reduced: onnx.ModelProto,
+    info: ModelInfo,
+    held: npt.NDArray[np.uint8],
+    labels: Path | None,
+    progress: Progress,
+) -> Verdict:
     """Both graphs under temporary names on the tiles that were held back, and on labelled pictures if there are any."""
     with TemporaryDirectory() as folder:
         reference, candidate = Path(folder) / "fp32.onnx", Path(folder) / "reduced.onnx"
@@ -187,9 +206,17 @@ def _compare(
             copy.CopyFrom(model)
             annotate(copy, replace(info, precision=precision))  # type: ignore[arg-type]
             write(copy, path)
-        parity = judge(reference, candidate, tiles.tiles[::HELD_EVERY])
+        parity = judge(reference, candidate, held, labelled=labels is not None, progress=progress)
+        if labels is None:
+            return Verdict(parity)
         threshold = info.default_threshold or DEFAULT_THRESHOLD
-        return parity, judge_on_labels(reference, candidate, labels, threshold=threshold) if labels else None
+        try:
+            return Verdict(
+                parity, judge_on_labels(reference, candidate, labels, threshold=threshold, progress=progress)
+            )
+        except RefusedError as refused:
+            refused.figures = {"parity": parity.summary(), **refused.figures}
+            raise
 
 
 def artifact_name(recipe: Recipe, weights: Weights, target: Target) -> str:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import onnx
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
+from edgekit.contracts import Progress, no_progress
 from edgekit.errors import ExportError
 from edgekit.export.onnx_writer import INPUT
 from edgekit.export.precision import ReducedGraph, Scopes, in_scope
@@ -35,7 +36,14 @@ CHUNK = 4
 """Most batches whose ranges are in memory at once."""
 
 
-def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Scopes, target: Target) -> ReducedGraph:
+def to_int8(
+    model: onnx.ModelProto,
+    tiles: npt.NDArray[np.uint8],
+    *,
+    scopes: Scopes,
+    target: Target,
+    progress: Progress = no_progress,
+) -> ReducedGraph:
     """A copy of a float32 graph with the nodes below `scopes` quantised to eight bits.
 
     Activations are asymmetric uint8 for CPUs and symmetric int8 for TensorRT, which takes nothing else; weights are
@@ -47,6 +55,7 @@ def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Sco
         tiles: uint8, N x S x S x 3, N >= FEWEST_TILES.
         scopes: prefixes of the node names to quantise, and of those among them to leave alone.
         target: what the graph will run on.
+        progress: told how many tiles are measured.
 
     Raises:
         ExportError: too few tiles.
@@ -68,7 +77,7 @@ def to_int8(model: onnx.ModelProto, tiles: npt.NDArray[np.uint8], *, scopes: Sco
         quantize_static(
             source,
             result,
-            _TileReader(tiles, batch),
+            _TileReader(tiles, batch, progress),
             quant_format=QuantFormat.QDQ,
             op_types_to_quantize=list(OPERATORS),
             nodes_to_exclude=excluded,
@@ -106,10 +115,11 @@ def higher_precision(model: onnx.ModelProto, scopes: Iterable[str]) -> tuple[str
 class _TileReader(CalibrationDataReader):  # type: ignore[misc]
     """Tiles in batches, as ONNX Runtime's quantiser wants them."""
 
-    def __init__(self, tiles: npt.NDArray[np.uint8], batch: int) -> None:
+    def __init__(self, tiles: npt.NDArray[np.uint8], batch: int, progress: Progress) -> None:
         usable = len(tiles) // batch * batch
         self._batches = [tiles[start : start + batch] for start in range(0, usable, batch)]
         self._rest: Iterator[npt.NDArray[np.uint8]] = iter(self._batches)
+        self._read, self._batch, self._progress = 0, batch, progress
 
     def __len__(self) -> int:
         return len(self._batches)
@@ -121,7 +131,11 @@ class _TileReader(CalibrationDataReader):  # type: ignore[misc]
     def get_next(self) -> dict[str, Any] | None:
         """The next batch by the input's name; None behind the last."""
         batch = next(self._rest, None)
-        return None if batch is None else {INPUT: batch}
+        self._progress("calibrating on tiles", self._read * self._batch, len(self) * self._batch)
+        if batch is None:
+            return None
+        self._read += 1
+        return {INPUT: batch}
 
 
 @contextmanager

@@ -5,7 +5,7 @@ Pictures are cut into tiles and merged as they are when the model is deployed, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from io import StringIO
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.contracts import Instances, Segmenter
-from edgekit.errors import ExportError, LabelsError
+from edgekit.contracts import Instances, Progress, Segmenter, no_progress
+from edgekit.errors import LabelsError
 from edgekit.export.pictures import read_picture
+from edgekit.export.refused import MENDS, RefusedError
 from edgekit.labels import LabelSet, coco_dict, match_classes, read_labels
 from edgekit.masks.batch import encode_many
 from edgekit.segment import open_segmenter
@@ -71,7 +72,9 @@ class LabelReport:
         return asdict(self)
 
 
-def judge_on_labels(reference: Path, candidate: Path, labels: Path, *, threshold: float) -> LabelReport:
+def judge_on_labels(
+    reference: Path, candidate: Path, labels: Path, *, threshold: float, progress: Progress = no_progress
+) -> LabelReport:
     """Mask AP of two graphs; refuses what lost more than the limits of the candidate's precision.
 
     Args:
@@ -79,25 +82,27 @@ def judge_on_labels(reference: Path, candidate: Path, labels: Path, *, threshold
         candidate: the reduced graph of the same weights.
         labels: label file; its pictures lie in `images/` beside it, or right beside it.
         threshold: deployed confidence.
+        progress: told how many pictures are done, both graphs together.
 
     Raises:
-        ExportError: the candidate lost more.
+        RefusedError: the candidate lost more.
         LabelsError: no labels, classes that the model does not have, or pictures that cannot be read.
     """
     folder = pictures_beside(labels)
     sides = [open_segmenter(path) for path in (reference, candidate)]
     try:
         known = read_for(labels, folder, sides[0].info.class_names)
-        report = compare_on_labels(sides[0], sides[1], known, folder, threshold=threshold)
+        report = compare_on_labels(sides[0], sides[1], known, folder, threshold=threshold, progress=progress)
         precision = sides[1].info.precision
     finally:
         for side in sides:
             side.close()
     faults = report.beyond(precision)
     if faults:
-        raise ExportError(
+        raise RefusedError(
             f"{precision} was refused on labelled pictures: {'; '.join(faults)}",
-            mend="calibrate with more pictures of the scene that is labelled, or keep fp32",
+            mend=MENDS[precision],
+            figures={"labelled": report.summary()},
         )
     return report
 
@@ -123,7 +128,13 @@ def read_for(path: Path, images: Path | None, class_names: Sequence[str]) -> Lab
 
 
 def compare_on_labels(
-    reference: Segmenter, candidate: Segmenter, labels: LabelSet, images: Path, *, threshold: float
+    reference: Segmenter,
+    candidate: Segmenter,
+    labels: LabelSet,
+    images: Path,
+    *,
+    threshold: float,
+    progress: Progress = no_progress,
 ) -> LabelReport:
     """Mask AP of both.
 
@@ -133,17 +144,33 @@ def compare_on_labels(
         labels: what is there.
         images: folder of the pictures.
         threshold: deployed confidence.
+        progress: told how many pictures are done, both models together.
 
     Raises:
         LabelsError: a picture that cannot be read or has another size than its labels say.
     """
-    figures = [mask_ap(labels, predict(side, labels, images), side.info.class_names, threshold=threshold)
-               for side in (reference, candidate)]  # fmt: skip
-    return LabelReport(len(labels.pictures), labels.instance_count, threshold, figures[0], figures[1])
+    pictures = len(labels.pictures)
+    figures = []
+    for number, side in enumerate((reference, candidate)):
+
+        def told(done: int, before: int = number * pictures) -> None:
+            progress("labelled pictures", before + done, 2 * pictures)
+
+        found = predict(side, labels, images, told=told)
+        figures.append(mask_ap(labels, found, side.info.class_names, threshold=threshold))
+    return LabelReport(pictures, labels.instance_count, threshold, figures[0], figures[1])
 
 
-def predict(segmenter: Segmenter, labels: LabelSet, images: Path) -> list[Instances]:
+def predict(
+    segmenter: Segmenter, labels: LabelSet, images: Path, *, told: Callable[[int], None] = lambda _: None
+) -> list[Instances]:
     """What a graph finds in every labelled picture, in pixels of the picture.
+
+    Args:
+        segmenter: the graph.
+        labels: which pictures, and their sizes.
+        images: folder of the pictures.
+        told: called with the number of pictures that are done.
 
     Raises:
         LabelsError: a picture that cannot be read or has another size than its labels say.
@@ -161,6 +188,7 @@ def predict(segmenter: Segmenter, labels: LabelSet, images: Path) -> list[Instan
         results = segmenter.segment(np.stack([cut_tile(image, spec) for spec in specs]))
         instances = [result.instances for result in results]
         found.append(merge(specs, instances, picture.size_wh, MergeSettings()).instances)
+        told(len(found))
     return found
 
 

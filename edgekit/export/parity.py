@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from edgekit.contracts import FloatArray, Instances, ModelInfo, TileResult
+from edgekit.export.count_difference import CountDifference, count_difference
 from edgekit.masks import iou, pasted_corners
 from edgekit.wording import counted
 
@@ -41,8 +42,8 @@ class Limits:
     """Largest difference of the scores of matched detections."""
     box_difference_px: float | None
     """Largest difference of a side of matched boxes."""
-    count_difference_share: float
-    """Difference of the count at the deployed threshold, of the reference's count."""
+    count_difference_share: float | None
+    """Difference of the count at the deployed threshold, of the reference's count; see `CountDifference.fault`."""
 
 
 LIMITS = MappingProxyType(
@@ -80,6 +81,8 @@ class ParityReport:
     """Where the counts are compared."""
     reference_count: int
     candidate_count: int
+    count_margin_share: float
+    """Half width of the 95 % interval of the difference of the counts, of the reference's count."""
     could_flip_share: float
     """Reference detections whose score is closer to the threshold than the largest score difference."""
 
@@ -87,6 +90,11 @@ class ParityReport:
     def unmatched_share(self) -> float:
         """Detections without a partner, of all detections of both."""
         return self.unmatched / max(self.reference + self.candidate, 1)
+
+    @property
+    def counts(self) -> CountDifference:
+        """At the threshold."""
+        return CountDifference(self.reference_count, self.candidate_count, self.count_margin_share)
 
     def line(self, limits: Limits) -> str:
         """Pairs, and the share of detections without a partner, with what it is a share of and its limit."""
@@ -99,24 +107,25 @@ class ParityReport:
 
     def summary(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""
-        return {**asdict(self), "unmatched_share": self.unmatched_share}
+        shares = {"unmatched_share": self.unmatched_share, "count_difference_share": self.counts.share}
+        return {**asdict(self), **shares}
 
     def beyond(self, limits: Limits) -> list[str]:
         """What lies beyond the limits, a line each; empty where the candidate passes."""
-        difference = abs(self.reference_count - self.candidate_count) / max(self.reference_count, 1)
         checks = (
             ("unmatched share", self.unmatched_share, limits.unmatched_share, 1),
             ("median mask IoU", self.median_iou, limits.median_iou, -1),
             ("worst mask IoU", self.worst_iou, limits.worst_iou, -1),
             ("score difference", self.score_difference, limits.score_difference, 1),
             ("box difference in px", self.box_difference_px, limits.box_difference_px, 1),
-            (f"count difference at {self.threshold:g}", difference, limits.count_difference_share, 1),
         )
+        limit = limits.count_difference_share
+        count = None if limit is None else self.counts.fault(limit, self.threshold)
         return [
             f"{name} {value:.4g}, limit {limit:g}"
             for name, value, limit, sign in checks
             if value is not None and limit is not None and not sign * value <= sign * limit
-        ]
+        ] + ([count] if count else [])
 
 
 def compare(
@@ -150,6 +159,7 @@ def compare(
             lonely += int((~at_limit).sum())
     worst_score = float(scores.max()) if len(scores) else None
     all_scores = np.concatenate([result.instances.scores for result in reference] or [np.zeros(0, np.float32)])
+    counts = count_difference(*([_total([tile], threshold) for tile in side] for side in (reference, candidate)))
     near = np.abs(all_scores - threshold) <= (worst_score or 0.0)
     return ParityReport(
         tiles=len(reference),
@@ -164,8 +174,9 @@ def compare(
         score_difference=worst_score,
         box_difference_px=float(boxes.max()) if len(boxes) else None,
         threshold=threshold,
-        reference_count=_total(reference, threshold),
-        candidate_count=_total(candidate, threshold),
+        reference_count=counts.reference,
+        candidate_count=counts.candidate,
+        count_margin_share=counts.margin_share,
         could_flip_share=float(near.mean()) if len(near) else 0.0,
     )
 

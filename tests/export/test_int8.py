@@ -71,3 +71,10 @@ def test_activations_for_tensorrt_are_symmetric():
 def test_too_few_tiles_are_refused():
     with pytest.raises(ExportError, match=f"needs {FEWEST_TILES} tiles to calibrate, got 7"):
         to_int8(small_model(), tiles(7), scopes=Scopes(("/layers",)), target="cpu")
+
+
+def test_the_progress_counts_the_tiles_that_were_measured():
+    told = []
+    to_int8(small_model(), tiles(9), scopes=Scopes(("/layers",)), target="cpu", progress=lambda *at: told.append(at))
+    assert told[0] == ("calibrating on tiles", 0, 9)
+    assert told[-1] == ("calibrating on tiles", 9, 9)

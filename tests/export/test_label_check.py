@@ -17,6 +17,7 @@ pytest.importorskip("onnx")
 from edgekit.export import label_check
 from edgekit.export.label_check import LabelReport, MaskAp, mask_ap, predict, read_for
 from edgekit.export.parity import Limits
+from edgekit.export.refused import RefusedError
 
 SIDE_PX = 20
 PLACES = ((10, 10), (60, 10), (10, 60), (60, 60))
@@ -121,8 +122,9 @@ def test_a_graph_that_lost_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(label_check, "open_segmenter", lambda path: Model())
     monkeypatch.setattr(label_check, "read_for", lambda *_: labels("fruit"))
     monkeypatch.setattr(label_check, "compare_on_labels", lambda *_, **__: report)
-    with pytest.raises(ExportError, match=r"int8 was refused.*0\.6500 for 0\.7000"):
+    with pytest.raises(RefusedError, match=r"int8 was refused.*0\.6500 for 0\.7000") as refused:
         label_check.judge_on_labels(tmp_path / "a.onnx", tmp_path / "b.onnx", tmp_path / "l.json", threshold=0.5)
+    assert refused.value.figures["labelled"]["candidate"]["ap50_95"] == 0.65
 
 
 @pytest.mark.slow
@@ -135,7 +137,9 @@ def test_a_real_export_is_judged_on_labels_and_refused_beyond_the_limit(tmp_path
     from edgekit.export.recipe import find_recipe, read_recipe
 
     demo = repository / "edgekit" / "assets" / "demo"
-    monkeypatch.setattr(export, "CALIBRATION_TILES", 18)
+    monkeypatch.setattr(held_tiles, "MOST_CALIBRATING", 12)
+    monkeypatch.setattr(export, "MOST_CALIBRATING", 12)
+    monkeypatch.setattr(export, "MOST_HELD", 6)
     monkeypatch.setattr(held_tiles, "LIMITS", {"int8": Limits(1.0, 0.0, None, None, None, 1.0)})
     weights = Weights(repository / "export" / "fruit" / "fruit-yolo11n-seg.pt")
     recipe = replace(read_recipe(find_recipe("yolo11")), precision="int8")

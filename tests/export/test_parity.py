@@ -149,9 +149,14 @@ def test_the_command_compares_and_its_exit_code_is_the_verdict(tmp_path, picture
     assert same.exit_code == 0, same.output
     figures = json.loads((tmp_path / "f.json").read_text())
     assert (figures["matched"], figures["passed"], len(figures["skipped_pictures"])) == (8, True, 1)
+    assert same.stdout.splitlines()[-1].startswith(
+        "Alike: on 3 tiles both say the same within the limits of fp32, 8 for 8"
+    )
     other = run_cli(a, b, "--images", pictures, "--json", "-")
     assert other.exit_code == 1
     assert "unmatched" in other.output
+    told = run_cli(a, b, "--images", pictures, "--quiet").stdout.splitlines()
+    assert told[-1] == "Different: on 3 tiles the two lie beyond the limits of fp32 (exit code 1)."
 
 
 def test_models_of_other_classes_are_not_compared(tmp_path, pictures):
