@@ -100,9 +100,10 @@ def export(
     row: Annotated[int, typer.Option(help="Which row of a run, counted from 0.")] = 0,
     preview: Annotated[bool, typer.Option("--preview", help="A picture of at most 4000 px width instead.")] = False,
     force: ForceOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say as JSON what was written.")] = False,
 ) -> None:
     """Give out a panorama as one file."""
-    from edgekit.cli.ui import prepare_outputs
+    from edgekit.cli.ui import prepare_outputs, print_json
     from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
@@ -111,7 +112,10 @@ def export(
         write_preview(segments, target)
     else:
         export_panorama(segments, target)
-    typer.echo(f"wrote {target}")
+    if as_json:
+        print_json({"path": str(target), "bytes": target.stat().st_size, "panorama": str(segments)})
+    else:
+        typer.echo(f"wrote {target}")
 
 
 def _settings(

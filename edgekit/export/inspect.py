@@ -10,7 +10,6 @@ from typing import Any
 from edgekit.export.preflight import DATA_DEPENDENT, preflight
 from edgekit.export.tensors import external_files, load_graph, type_name
 from edgekit.graph.macs import GraphCost, count_model
-from edgekit.wording import counted
 
 MODEL_KEY = "edgekit.model"
 """Metadata that every graph of the contract has."""
@@ -113,6 +112,6 @@ def _preflight_lines(report: GraphReport) -> list[str]:
         lines += [
             "  this graph is for ONNX Runtime on CPUs (target cpu), and in order there; for TensorRT export the weights"
             " with --target tensorrt",
-            f"  it differs in {counted(len(remarks), 'node')}:",
+            "  TensorRT would refuse in it:",
         ]
     return lines + [f"  {remark}" for remark in remarks]

@@ -112,8 +112,9 @@ def test_a_file_is_overwritten_with_force_alone(frames: Path, tmp_path: Path) ->
     with pytest.raises(SettingsError, match="is there already"):
         edgekit("export", out, target, "--preview")
     assert target.read_text() == "keep me"
-    edgekit("export", out, target, "--preview", "--force")
+    told = json.loads(edgekit("export", out, target, "--preview", "--force", "--json"))
     assert target.read_bytes().startswith(b"\x89PNG")
+    assert told == {"path": str(target), "bytes": target.stat().st_size, "panorama": str(out)}
 
 
 def test_folders_that_cannot_be_used(frames: Path, tmp_path: Path) -> None:
