@@ -97,6 +97,18 @@ def test_layers_move_at_their_own_speed() -> None:
     assert image[50, 95, 0] == 90
 
 
+def test_both_edges_of_a_post_are_soft_and_move_with_it() -> None:
+    black = np.zeros((4, 200, 3), np.uint8)
+    posts = Posts(period_px=40, width_px=16)
+    row = posts.laid_over(black, (0.0, 0.0))[0, :, 0].astype(int)
+    assert np.array_equal(row[40:80], row[80:120])
+    assert row[[38, 40, 42, 54, 56, 58]].tolist() == [0, 75, 150, 150, 75, 0]
+    assert np.abs(np.diff(row)).max() < 75
+    moved = posts.laid_over(black, (0.5, 0.0))[0, :, 0].astype(int)
+    assert np.abs(moved[40:80].sum() - row[40:80].sum()) <= 2
+    assert moved[39] == 39
+
+
 def test_fruit_move_with_their_pictures() -> None:
     plane = np.zeros((10, 10), bool)
     plane[2:8, 3:9] = True
