@@ -106,6 +106,8 @@ def _convert(key: str, value: Any, wanted: Any, others: bool) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise SettingsError(f"{key} = {_shown(value)}", mend="write a list")
+        if inner[-1] is not Ellipsis and len(value) != len(inner):
+            raise SettingsError(f"{key} = {_shown(value)}", mend=f"write a list of {len(inner)} values")
         return tuple(_convert(f"{key}[{number}]", item, inner[0], others) for number, item in enumerate(value))
     if origin is Literal:
         if value not in inner:

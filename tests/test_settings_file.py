@@ -62,6 +62,18 @@ def test_what_is_wrong_is_said(tmp_path, text, said):
     assert str(file) in str(caught.value)
 
 
+@dataclass(frozen=True)
+class Band:
+    band: tuple[float, float] = (0.1, 0.5)
+
+
+@pytest.mark.parametrize("values", [[], [0.1], [0.1, 0.2, 0.3]])
+def test_a_list_of_another_length_is_refused(values):
+    assert settings_from({"band": [0.2, 0.4]}, Band).band == (0.2, 0.4)
+    with pytest.raises(SettingsError, match="write a list of 2 values"):
+        settings_from({"band": values}, Band)
+
+
 def test_a_file_that_is_not_there_or_no_text(tmp_path):
     with pytest.raises(SettingsError, match="cannot read"):
         read_settings(tmp_path / "none.toml", Site)

@@ -11,7 +11,7 @@ from edgekit.errors import SourceError
 from edgekit.runtime.panorama.segments import INDEX_NAME, SegmentReader
 from edgekit.runtime.sources import open_source
 from edgekit.runtime.sources.folder import natural_key
-from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, is_picture, read_picture
+from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, count_pages, is_picture, read_picture
 from edgekit.runtime.sources.stretch import parse_stretch
 from edgekit.store import SourcePlan
 
@@ -51,11 +51,15 @@ def plan_source(path: Path, *, panorama: bool) -> SourcePlan:
 
 
 def panorama_doubts(paths: Sequence[Path]) -> list[str]:
-    """Folders whose pictures look like frames of one row and not like finished panoramas, in words."""
+    """Folders whose pictures look like frames of one row and not like finished panoramas, and files of several
+    pictures, in words."""
     doubts = []
     for path in paths:
-        pictures = _panoramas(path) if path.is_dir() else []
-        if len(pictures) >= _FRAMES_LEAST and _look_like_frames(pictures[:2]):
+        pictures = _panoramas(path)
+        several = [picture.name for picture in pictures if count_pages(picture) > 1]
+        if several:
+            doubts.append(f"{', '.join(several)}: several pictures in a file, of which the first alone is counted")
+        if path.is_dir() and len(pictures) >= _FRAMES_LEAST and _look_like_frames(pictures[:2]):
             doubts.append(
                 f"the {len(pictures)} pictures in {path} look like frames of one row; with --panorama each is a row of"
                 " its own: leave out --panorama if they are frames"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import struct
+import zlib
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+import tifffile
 
 from edgekit.errors import SettingsError, SourceError
+from edgekit.runtime.row_source import panorama_columns, panorama_doubts
 from edgekit.runtime.row_view import open_row
 from edgekit.runtime.settings import RunSettings
 from edgekit.runtime.sources import open_source
+from edgekit.runtime.sources.decoder_words import decoder_words
 from edgekit.runtime.sources.pictures import is_cut_short
 
 
@@ -84,6 +90,66 @@ def test_odd_sizes_and_non_pictures_are_left_out(tmp_path: Path) -> None:
     assert "of another size than 64 x 48: 1.png" in said
     assert "not a picture: 2.png" in said
     assert "empty file: 3.png" in said
+
+
+def test_the_size_of_most_of_the_first_pictures_counts(tmp_path: Path) -> None:
+    """The first one is of another size: a snapshot, or one that was taken before the camera was set up."""
+    sizes = [(32, 48), (64, 48), (64, 48), (64, 40), (64, 48)]
+    for number, size_wh in enumerate(sizes):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), picture(number, size_wh))
+    source = open_source(tmp_path)
+    assert [frame.sequence for frame in source] == [1, 2, 4]
+    assert source.faults == ("2 frames left out, of another size than 64 x 48: 0.png, 3.png",)
+
+
+def test_a_jpeg_whose_middle_is_damaged_is_left_out_and_named(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """The decoder fills what is lost with grey and only says so on standard error, without a name."""
+    whole = jpeg(picture(1, (320, 240)))
+    rng = np.random.default_rng(0)
+    torn = bytearray(whole)
+    torn[len(torn) // 2 : len(torn) // 2 + 400] = bytes(rng.integers(0, 255, 400).tolist())
+    spliced = whole[: len(whole) // 2] + b"\xff\xd9"
+    padded = whole[:-2] + bytes(20) + whole[-2:]
+    for number, data in enumerate((whole, spliced, bytes(torn), padded)):
+        (tmp_path / f"{number}.jpg").write_bytes(data)
+    source = open_source(tmp_path)
+    assert [frame.sequence for frame in source] == [0, 3]
+    assert source.faults == ("2 frames left out, damaged: 1.jpg, 2.jpg",)
+    assert capfd.readouterr().err == ""
+
+
+def test_what_others_say_while_a_picture_is_decoded_is_not_lost(capfd: pytest.CaptureFixture) -> None:
+    with decoder_words() as damage:
+        os.write(2, b"Corrupt JPEG data: premature end of data segment\nthe disk is on fire\n")
+    assert damage == ["Corrupt JPEG data: premature end of data segment"]
+    assert capfd.readouterr().err == "the disk is on fire\n"
+
+
+def test_a_picture_beyond_what_opencv_reads_is_left_out(tmp_path: Path) -> None:
+    """The header says 40,000 x 40,000; no pixels are needed for the refusal."""
+    cv2.imwrite(str(tmp_path / "0.png"), picture(0))
+    chunk = b"IHDR" + struct.pack(">IIBBBBB", 40_000, 40_000, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    packed = zlib.compress(bytes(100))
+    for kind, body in ((b"IDAT", packed), (b"IEND", b"")):
+        data += struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    (tmp_path / "1.png").write_bytes(data)
+    source = open_source(tmp_path)
+    assert [frame.sequence for frame in source] == [0]
+    assert source.faults == ("1 frame left out, too large to be read: 1.png",)
+    with pytest.raises(SourceError, match="too large"):
+        list(panorama_columns(tmp_path / "1.png"))
+
+
+def test_of_a_file_with_several_pictures_the_first_is_used_and_that_is_told(tmp_path: Path) -> None:
+    pages = [picture(number) for number in range(3)]
+    tifffile.imwrite(tmp_path / "0.tif", np.stack(pages), photometric="rgb")
+    cv2.imwrite(str(tmp_path / "1.tif"), pages[1])
+    source = open_source(tmp_path)
+    assert len(list(source)) == 2
+    assert source.faults == ("1 frame with several pictures, of which the first alone is used: 0.tif",)
+    (doubt,) = panorama_doubts([tmp_path / "0.tif"])
+    assert "0.tif: several pictures" in doubt
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from edgekit.contracts import Frame
 from edgekit.errors import SourceError
 from edgekit.runtime.sources.faults import FaultLog
-from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, read_picture
+from edgekit.runtime.sources.pictures import PICTURE_SUFFIXES, BrokenPictureError, count_pages, read_picture
 
 RATE_HZ = 30.0
 """Frames a second of pictures of which nothing else is said."""
+_AGREEING, _ASKED = 2, 9
+"""Pictures of one size that settle it, and how many are asked where the first ones differ."""
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -42,8 +46,9 @@ def picture_paths(folder: Path) -> list[Path]:
 class FolderSource:
     """Pictures of a folder as frames. EXIF orientation is applied, as viewers show the picture.
 
-    A picture that is broken, or of another size than the first, is left out, leaves a gap in the numbers, and is told
-    in `faults`. Times are nominal: sequence number over `rate_hz`.
+    A picture that is broken, or of another size than most of the first ones, is left out, leaves a gap in the numbers,
+    and is told in `faults`. Of a file with several pictures the first is used, and that is told. Times are nominal:
+    sequence number over `rate_hz`.
     """
 
     def __init__(self, folder: Path, *, rate_hz: float = RATE_HZ) -> None:
@@ -79,17 +84,18 @@ class FolderSource:
             SourceError: not one picture of the folder could be decoded (raised at the end).
         """
         self._log = FaultLog()
-        shape: tuple[int, ...] | None = None
+        shape = self._usual_shape()
         for sequence, path in enumerate(self._paths):
             try:
                 image = read_picture(path)
             except BrokenPictureError as error:
                 self._log.note(str(error), path.name)
                 continue
-            shape = shape or image.shape
             if image.shape != shape:
                 self._log.note(f"of another size than {shape[1]} x {shape[0]}", path.name)
                 continue
+            if count_pages(path) > 1:
+                self._log.note_used("with several pictures, of which the first alone is used", path.name)
             yield Frame(image, sequence, sequence / self._rate_hz)
         if shape is None:
             reasons = "; ".join(self._log.lines())
@@ -97,3 +103,13 @@ class FolderSource:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def _usual_shape(self) -> tuple[int, ...] | None:
+        """Height, width and channels of the first pictures; where they differ, of most of them. None: none is whole."""
+        shapes: list[tuple[int, ...]] = []
+        for path in self._paths:
+            with contextlib.suppress(BrokenPictureError):
+                shapes.append(read_picture(path).shape)
+            if (len(shapes) == _AGREEING and len(set(shapes)) == 1) or len(shapes) == _ASKED:
+                break
+        return Counter(shapes).most_common(1)[0][0] if shapes else None

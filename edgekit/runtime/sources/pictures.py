@@ -12,10 +12,12 @@ import cv2
 import numpy as np
 
 from edgekit.contracts import Image
+from edgekit.runtime.sources.decoder_words import decoder_words
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"})
 """File names that are taken for pictures; the content decides whether they are."""
 
+_OF_PAGES = frozenset({".tif", ".tiff", ".webp"})
 _JPEG_START = b"\xff\xd8"
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
@@ -31,7 +33,7 @@ def read_picture(path: Path) -> Image:
     """Pixels of a picture file, uint8, H x W x 3, RGB, turned upright as its EXIF orientation says.
 
     Raises:
-        BrokenPictureError: the file cannot be read, is no picture, or was cut short.
+        BrokenPictureError: the file cannot be read, is no picture, was cut short or damaged, or is too large.
     """
     try:
         data = path.read_bytes()
@@ -49,16 +51,41 @@ def decode_picture(data: bytes) -> Image:
     """As `read_picture`, from the bytes of the file.
 
     Raises:
-        BrokenPictureError: the bytes are no picture, or were cut short.
+        BrokenPictureError: the bytes are no picture, were cut short or damaged, or the picture is too large.
     """
     if not data:
         raise BrokenPictureError("empty file")
     if is_cut_short(data):
         raise BrokenPictureError("cut short")
-    bgr = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    with decoder_words() as damage:
+        bgr = _decoded(data)
     if bgr is None:
         raise BrokenPictureError("not a picture")
+    if damage:
+        raise BrokenPictureError("damaged")
     return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def _decoded(data: bytes) -> Image | None:
+    """BGR; None where the bytes are no picture.
+
+    Raises:
+        BrokenPictureError: the picture is larger than OpenCV or the memory holds.
+    """
+    try:
+        return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)  # type: ignore[return-value]
+    except (cv2.error, MemoryError) as error:  # OpenCV reads up to 2^30 pixels
+        raise BrokenPictureError("too large to be read") from error
+
+
+def count_pages(path: Path) -> int:
+    """Pictures in a file: frames of an animated WebP, pages of a TIFF, else 1. Headers alone are read."""
+    if path.suffix.lower() not in _OF_PAGES:
+        return 1
+    try:
+        return max(int(cv2.imcount(str(path))), 1)
+    except cv2.error:
+        return 1
 
 
 def is_cut_short(data: bytes) -> bool:
