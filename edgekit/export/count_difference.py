@@ -25,6 +25,11 @@ class CountDifference:
         """Candidate's count minus the reference's, as a share of the reference's: -0.05 is one fruit in 20 fewer."""
         return (self.candidate - self.reference) / max(self.reference, 1)
 
+    def line(self, threshold: float) -> str:
+        """Both counts, their difference, and its interval where there is one."""
+        sure = f" (95 % interval +- {100 * self.margin_share:.1f} %)" if self.margin_share else ""
+        return f"count at {threshold:g}: {self.candidate} for {self.reference}, {100 * self.share:+.1f} %{sure}"
+
     def fault(self, limit: float, threshold: float) -> str | None:
         """Why the difference lies beyond a limit, with the figures; None where it does not.
 
@@ -33,11 +38,7 @@ class CountDifference:
         """
         if abs(self.share) - (self.margin_share if limit else 0.0) <= limit:
             return None
-        sure = f" (95 % interval +- {100 * self.margin_share:.1f} %)" if limit and self.margin_share else ""
-        return (
-            f"count at {threshold:g}: {self.candidate} for {self.reference}, {100 * self.share:+.1f} %{sure}, "
-            f"limit {100 * limit:g} %"
-        )
+        return f"{self.line(threshold)}, limit {100 * limit:g} %"
 
 
 def count_difference(reference: Sequence[int], candidate: Sequence[int]) -> CountDifference:

@@ -97,12 +97,12 @@ class ParityReport:
         return CountDifference(self.reference_count, self.candidate_count, self.count_margin_share)
 
     def line(self, limits: Limits) -> str:
-        """Pairs, and the share of detections without a partner, with what it is a share of and its limit."""
+        """Pairs, the share of detections without a partner with its limit, and the counts."""
         whole = self.reference + self.candidate
         share = f"{100 * self.unmatched_share:.1f} %, limit {100 * limits.unmatched_share:g} %"
         return (
             f"{counted(self.matched, 'pair')} matched, {self.unmatched} of {whole} detections without a partner"
-            f" ({share}), median mask IoU {self.median_iou or 0:.4f}"
+            f" ({share}), median mask IoU {self.median_iou or 0:.4f}, {self.counts.line(self.threshold)}"
         )
 
     def summary(self) -> dict[str, Any]:

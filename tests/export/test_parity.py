@@ -104,7 +104,10 @@ def test_no_detections_at_all_agree():
 def test_the_share_is_told_with_what_it_is_a_share_of():
     report, _ = judged(discs((0, 0, 0.9), (40, 0, 0.8)), discs((0, 0, 0.9)), kind="int8")
     told = report.line(LIMITS["int8"])
-    assert told == ("1 pair matched, 1 of 3 detections without a partner (33.3 %, limit 15 %), median mask IoU 1.0000")
+    assert told == (
+        "1 pair matched, 1 of 3 detections without a partner (33.3 %, limit 15 %), median mask IoU 1.0000,"
+        " count at 0.5: 1 for 2, -50.0 %"
+    )
 
 
 def test_an_export_without_labels_says_that_accuracy_was_not_checked():
