@@ -64,8 +64,9 @@ def _edgekit(
 ) -> None:
     """Fruit instance segmentation on a trolley between greenhouse rows.
 
-    A file that is there already is overwritten only with --force. Runs, panoramas, sessions and bundles never are: name
-    a new folder; a season's profile that a newer one replaces stays beside it (.old).
+    A file that is there already is overwritten only with --force, save a graph or engine that is exported again. Runs,
+    panoramas, sessions and bundles never are: name a new folder; a season's profile that a newer one replaces stays
+    beside it (.old).
     """
 
 
