@@ -94,12 +94,20 @@ def calibrate(
     write_atomic(out, tomli_w.dumps(lens).encode())
     write_picture(seen, found.coverage)
     if as_json:
-        print_json({"lens": lens, "covered": found.covered, "views": dict(found.errors_px), "left_out": found.left_out})
+        print_json(
+            {
+                "lens": lens,
+                "covered": found.covered._asdict(),
+                "views": dict(found.errors_px),
+                "left_out": found.left_out,
+            }
+        )
     elif not quiet:
         warn(f"{name} was left out: {why}" for name, why in found.left_out)
         typer.echo(
-            f"{found.lens.rms_px:.3f} px rms over {found.lens.views} views, corners in"
-            f" {100 * found.covered:.0f} % of the picture; wrote {out} and {seen}"
+            f"{found.lens.rms_px:.3f} px rms over {found.lens.views} views; corners span"
+            f" {100 * found.covered.spanned:.0f} % of the picture, and lie in {100 * found.covered.cells:.0f} % of the"
+            f" cells of a 4 x 4 grid; wrote {out} and {seen}"
         )
 
 

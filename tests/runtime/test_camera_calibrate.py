@@ -15,6 +15,7 @@ from edgekit.cli.camera import app
 from edgekit.errors import SettingsError, SourceError
 from edgekit.runtime.camera.boards import Board
 from edgekit.runtime.camera.calibrate import Calibration, calibrate
+from edgekit.runtime.camera.coverage import coverage_of
 from edgekit.runtime.camera.lens import read_lens
 from edgekit.runtime.sources.folder import picture_paths
 
@@ -98,7 +99,7 @@ def test_the_lens_is_found_again(charuco: Path, tmp_path: Path) -> None:
     assert lens.views >= len(SPREAD) - 2
     assert lens.focal_px[0] == pytest.approx(640, rel=0.01)
     assert largest_error_px(lens.matrix(SIZE_WH), np.array(lens.distortion)) < 0.8
-    assert cv2.imread(str(tmp_path / "lens.png")).shape == (450, 800, 3)
+    assert cv2.imread(str(tmp_path / "lens.png")).shape == (480, 800, 3)  # with its caption
 
 
 @pytest.mark.slow
@@ -120,6 +121,20 @@ def test_pictures_that_cannot_tell_the_lens_are_refused(charuco: Path, tmp_path:
     ]
     with pytest.raises(SourceError, match="faces the camera"):
         found(album(tmp_path / "frontal", CHARUCO, frontal), CHARUCO)
+    rng = np.random.default_rng(0)
+    held = [
+        (x + rng.normal(0, 0.3), y, 11.0, (*rng.normal(0, 0.012, 2), 0.0)) for x, y, *_ in frontal for _ in range(3)
+    ]
+    with pytest.raises(SourceError, match="do not tell the focal length"):
+        found(album(tmp_path / "held", CHARUCO, held), CHARUCO)
+
+
+def test_what_corners_cover_is_told_as_it_is() -> None:
+    """A grid of corners whose outermost lie 100 px from the edges: in every cell, yet not over the whole picture."""
+    x, y = np.meshgrid(np.linspace(100, 700, 9), np.linspace(100, 350, 9))
+    covered = coverage_of(np.stack([x.ravel(), y.ravel()], axis=1), SIZE_WH)
+    assert covered.cells == 1.0
+    assert covered.spanned == pytest.approx(600 * 250 / (800 * 450))
 
 
 def fisheye_rays(focal_px: float) -> np.ndarray:

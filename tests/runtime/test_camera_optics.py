@@ -131,6 +131,13 @@ def test_boards_that_say_nothing_are_refused(grey: int) -> None:
         gain_of_board(chessboard.astype(np.uint8))
 
 
+def test_a_board_with_a_black_band_is_no_even_light() -> None:
+    picture = board()
+    picture[100:160] = 0
+    with np.errstate(all="raise"), pytest.raises(SourceError, match="more than a board"):
+        gain_of_board(picture)
+
+
 def rolled(roll_deg: float, count: int = 45) -> Iterator[Frame]:
     """A camera that is turned about its axis rides along a strip, 18 px a frame."""
     strip = quick_strip(SIZE_WH[0] + 18 * count + 400, SIZE_WH[1] + 300)

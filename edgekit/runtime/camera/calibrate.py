@@ -15,6 +15,7 @@ import numpy.typing as npt
 from edgekit.contracts import Image, Progress
 from edgekit.errors import SourceError
 from edgekit.runtime.camera.boards import Board, CornerFinder, Corners
+from edgekit.runtime.camera.coverage import Coverage, coverage_of, coverage_picture
 from edgekit.runtime.camera.lens import Lens
 from edgekit.runtime.sources.pictures import BrokenPictureError, read_picture
 
@@ -25,12 +26,15 @@ _OUTLIER = 3.0
 """A view whose error is so many times the median of all is left out: a board that moved, or bent."""
 _WORST_RMS_SHARE = 1.5 / 1280
 """Of the width: above it the corners do not lie where any lens of this model would put them."""
-_CELLS = 4
 _LEAST_COVERED = 0.6
 """Share of the cells of a 4 x 4 grid that corners must have been seen in: the model is only fitted where they were."""
 _LEAST_TILT = 0.03
 """Least spread of the boards' slants: from boards that all face the camera, focal length and distance are one."""
-
+_MOST_DOUBT = 0.02
+"""Of the focal length; 0.001 with 15 views at good slants. Many pictures of a board that faces the camera scatter its
+slants by chance, but do not tell the focal length."""
+_LONGEST_WIDTHS = 12.0
+"""Focal length in widths of the picture: a field of 5 degrees, narrower than any that sees a row."""
 
 _NOT_SEEN = "the board is not seen"
 
@@ -51,10 +55,10 @@ class Calibration:
     """Root mean square error of each view that was used."""
     left_out: tuple[tuple[str, str], ...]
     """Pictures that were not used, and why."""
-    covered: float
-    """Share of the picture in which corners were seen."""
+    covered: Coverage
+    """Where in the picture corners were seen."""
     coverage: Image
-    """Corners over the picture, each with a line ten times as long as its error."""
+    """The same for a person (`coverage_picture`)."""
 
 
 def calibrate(pictures: Sequence[Path], board: Board, *, progress: Progress) -> Calibration:
@@ -70,10 +74,11 @@ def calibrate(pictures: Sequence[Path], board: Board, *, progress: Progress) -> 
             f"{len(views)} of {len(pictures)} pictures show a {board.words} board, {_LEAST_VIEWS} are needed",
             mend=_why_none(left_out) or "take it at other places and slants, and check --squares",
         )
-    covered = _covered(views, size_wh)
-    if covered < _LEAST_COVERED:
+    cells = coverage_of(_corners(views), size_wh).cells
+    if cells < _LEAST_COVERED:
         raise SourceError(
-            f"the board was seen in {100 * covered:.0f} % of the picture, {100 * _LEAST_COVERED:.0f} % are needed",
+            f"the board was seen in {100 * cells:.0f} % of the cells of a 4 x 4 grid over the picture,"
+            f" {100 * _LEAST_COVERED:.0f} % are needed",
             mend="take pictures with the board in every corner and at every edge",
         )
     fit = _fit(views, size_wh)
@@ -87,7 +92,8 @@ def calibrate(pictures: Sequence[Path], board: Board, *, progress: Progress) -> 
     _check(fit, size_wh)
     lens = _lens(fit, size_wh, len(views), board)
     names = tuple((view.name, float(error)) for view, error in zip(views, fit.errors_px, strict=True))
-    return Calibration(lens, names, tuple(left_out), covered, _coverage(views, fit, size_wh))
+    picture = coverage_picture([view.corners.picture_xy for view in views], fit.residuals_xy, size_wh)
+    return Calibration(lens, names, tuple(left_out), coverage_of(_corners(views), size_wh), picture)
 
 
 class _Fit(NamedTuple):
@@ -99,6 +105,8 @@ class _Fit(NamedTuple):
     errors_px: npt.NDArray[np.float64]
     tilts: npt.NDArray[np.float64]
     """x and y of each board's normal."""
+    focal_doubt: float
+    """Standard deviation of the focal length, as a share of it (OpenCV's calibrateCameraExtended)."""
 
 
 def _views(
@@ -129,7 +137,7 @@ def _fit(views: Sequence[View], size_wh: tuple[int, int]) -> _Fit:
     flags = 0 if len(views) >= _GOOD_VIEWS else cv2.CALIB_FIX_K3
     board_xyz = [view.corners.board_xyz for view in views]
     picture_xy = [view.corners.picture_xy.reshape(-1, 1, 2) for view in views]
-    rms_px, matrix, distortion, turns, moves = cv2.calibrateCamera(
+    rms_px, matrix, distortion, turns, moves, deviations, *_ = cv2.calibrateCameraExtended(
         board_xyz, picture_xy, size_wh, None, None, flags=flags
     )
     residuals = []
@@ -138,7 +146,8 @@ def _fit(views: Sequence[View], size_wh: tuple[int, int]) -> _Fit:
         residuals.append(np.asarray(view.corners.picture_xy - explained, np.float64))
     errors = np.array([np.sqrt(np.mean(np.sum(residual**2, axis=1))) for residual in residuals])
     tilts = np.array([cv2.Rodrigues(turn)[0][:2, 2] for turn in turns], np.float64)
-    return _Fit(float(rms_px), matrix, np.asarray(distortion, np.float64).ravel(), residuals, errors, tilts)
+    doubt = float(np.max(np.asarray(deviations).ravel()[:2] / np.diag(matrix)[:2]))
+    return _Fit(float(rms_px), matrix, np.asarray(distortion, np.float64).ravel(), residuals, errors, tilts, doubt)
 
 
 def _check(fit: _Fit, size_wh: tuple[int, int]) -> None:
@@ -148,9 +157,11 @@ def _check(fit: _Fit, size_wh: tuple[int, int]) -> None:
             f"the corners lie {fit.rms_px:.2f} px from where the lens would put them, {worst_px:.2f} px are tolerated",
             mend="hold the board flat and still, in good light, and lock the focus; a fisheye is not this model",
         )
-    if float(np.linalg.norm(fit.tilts.std(axis=0))) < _LEAST_TILT:
+    flat = float(np.linalg.norm(fit.tilts.std(axis=0))) < _LEAST_TILT
+    if flat or not fit.focal_doubt < _MOST_DOUBT or fit.matrix[0, 0] > _LONGEST_WIDTHS * size_wh[0]:
         raise SourceError(
-            "the board faces the camera in the same way in all pictures",
+            "the board faces the camera in the same way in all pictures: they do not tell the focal length"
+            f" ({fit.matrix[0, 0]:.0f} px fits best)",
             mend="tilt it by about 30 degrees to each side in some",
         )
 
@@ -161,21 +172,8 @@ def _lens(fit: _Fit, size_wh: tuple[int, int], views: int, board: Board) -> Lens
     return Lens(size_wh, (fx, fy), (cx, cy), distortion, round(fit.rms_px, 4), views, board.words)
 
 
-def _covered(views: Sequence[View], size_wh: tuple[int, int]) -> float:
-    corners = np.concatenate([view.corners.picture_xy for view in views])
-    cells = np.clip((corners / np.array(size_wh) * _CELLS).astype(int), 0, _CELLS - 1)
-    return len(set(map(tuple, cells.tolist()))) / _CELLS**2
-
-
-def _coverage(views: Sequence[View], fit: _Fit, size_wh: tuple[int, int]) -> Image:
-    picture = np.full((size_wh[1], size_wh[0], 3), 255, np.uint8)
-    radius = max(2, size_wh[0] // 400)
-    for view, residual in zip(views, fit.residuals_xy, strict=True):
-        for (x, y), (dx, dy) in zip(view.corners.picture_xy.tolist(), residual.tolist(), strict=True):
-            cv2.circle(picture, (round(x), round(y)), radius, (40, 110, 200), -1, cv2.LINE_AA)
-            tip = (round(x + 10 * dx), round(y + 10 * dy))
-            cv2.line(picture, (round(x), round(y)), tip, (200, 60, 30), max(1, radius // 2), cv2.LINE_AA)
-    return picture
+def _corners(views: Sequence[View]) -> npt.NDArray[np.float32]:
+    return np.concatenate([view.corners.picture_xy for view in views])
 
 
 def _where(views: Sequence[View], wanted: Any) -> list[View]:

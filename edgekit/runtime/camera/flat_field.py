@@ -37,7 +37,7 @@ def gain_of_board(board: Image) -> FloatArray:
             mend="expose it to about 150 in the middle",
         )
     smooth = cv2.GaussianBlur(small, (0, 0), _SMOOTH_PX, borderType=cv2.BORDER_REPLICATE)
-    if float(np.std(small / smooth)) > 0.05:
+    if float(np.std(small / np.maximum(smooth, 1.0))) > 0.05:
         raise SourceError("the picture of the board shows more than a board", mend="fill the whole picture with it")
     h, w = smooth.shape[:2]
     middle = smooth[h // 3 : -(h // 3), w // 3 : -(w // 3)].mean(axis=(0, 1))

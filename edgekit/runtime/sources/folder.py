@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -81,7 +80,7 @@ class FolderSource:
         """Frames in natural order of the file names.
 
         Raises:
-            SourceError: not one picture of the folder could be decoded (raised at the end).
+            SourceError: not one picture of the folder can be decoded.
         """
         self._log = FaultLog()
         shape = self._usual_shape()
@@ -97,19 +96,26 @@ class FolderSource:
             if count_pages(path) > 1:
                 self._log.note_used("with several pictures, of which the first alone is used", path.name)
             yield Frame(image, sequence, sequence / self._rate_hz)
-        if shape is None:
-            reasons = "; ".join(self._log.lines())
-            raise SourceError(f"none of the {len(self._paths)} pictures in {self._folder} can be read ({reasons})")
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _usual_shape(self) -> tuple[int, ...] | None:
-        """Height, width and channels of the first pictures; where they differ, of most of them. None: none is whole."""
+    def _usual_shape(self) -> tuple[int, ...]:
+        """Height, width and channels of the first pictures; where they differ, of most of them.
+
+        Raises:
+            SourceError: none can be decoded.
+        """
         shapes: list[tuple[int, ...]] = []
+        broken = FaultLog()
         for path in self._paths:
-            with contextlib.suppress(BrokenPictureError):
+            try:
                 shapes.append(read_picture(path).shape)
+            except BrokenPictureError as error:
+                broken.note(str(error), path.name)
             if (len(shapes) == _AGREEING and len(set(shapes)) == 1) or len(shapes) == _ASKED:
                 break
-        return Counter(shapes).most_common(1)[0][0] if shapes else None
+        if not shapes:
+            reasons = "; ".join(broken.lines())
+            raise SourceError(f"none of the {len(self._paths)} pictures in {self._folder} can be read ({reasons})")
+        return Counter(shapes).most_common(1)[0][0]

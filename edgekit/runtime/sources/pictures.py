@@ -73,7 +73,7 @@ def _decoded(data: bytes) -> Image | None:
         BrokenPictureError: the picture is larger than OpenCV or the memory holds.
     """
     try:
-        return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)  # type: ignore[return-value]
+        return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     except (cv2.error, MemoryError) as error:  # OpenCV reads up to 2^30 pixels
         raise BrokenPictureError("too large to be read") from error
 
