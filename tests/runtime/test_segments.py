@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import cv2
@@ -92,6 +93,27 @@ def test_damage_is_told(tmp_path: Path) -> None:
         SegmentReader(tmp_path).window(0, 10)
     (tmp_path / INDEX_NAME).write_text("{}")
     with pytest.raises(RunDamagedError, match="cannot be read"):
+        SegmentReader(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"files": []}, {"files": ["/etc/passwd"]}, {"files": ["../segment_00000.png"]}, {"files": [5]}, {"files": "a"},
+        {"width_px": -5}, {"width_px": 0}, {"width_px": 10**12}, {"width_px": "10"}, {"width_px": None},
+        {"width_px": 5000}, {"segment_px": 0}, {"direction": 0}, {"height_px": -1}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_an_index_that_cannot_be_right_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    writer = SegmentWriter(tmp_path)
+    writer.add(Columns(np.zeros((4, 10, 3), np.uint8), 0))
+    writer.finish()
+    path = tmp_path / INDEX_NAME
+    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
+    with pytest.raises(RunDamagedError):
+        SegmentReader(tmp_path)
+    path.write_text("[]")
+    with pytest.raises(RunDamagedError):
         SegmentReader(tmp_path)
 
 

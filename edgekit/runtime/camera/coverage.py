@@ -48,14 +48,15 @@ def coverage_picture(corners_xy: Sequence[Points], errors_xy: Sequence[Points], 
     width, height = size_wh
     picture = np.full((height, width, 3), 255, np.uint8)
     radius = max(2, width // 400)
-    cv2.polylines(picture, [_hull(np.concatenate(corners_xy)).astype(np.int32)], isClosed=True, color=_SPAN)
+    together = np.asarray(np.concatenate(corners_xy), np.float64)
+    cv2.polylines(picture, [_hull(together).astype(np.int32)], isClosed=True, color=_SPAN)
     for view, errors in zip(corners_xy, errors_xy, strict=True):
         for (x, y), (dx, dy) in zip(view.tolist(), errors.tolist(), strict=True):
             cv2.circle(picture, (round(x), round(y)), radius, _CORNER, -1, cv2.LINE_AA)
             tip = (round(x + _LONGER * dx), round(y + _LONGER * dy))
             cv2.line(picture, (round(x), round(y)), tip, _ERROR, max(1, radius // 2), cv2.LINE_AA)
     cv2.rectangle(picture, (0, 0), (width - 1, height - 1), _INK)
-    spanned = coverage_of(np.concatenate(corners_xy), size_wh).spanned
+    spanned = coverage_of(together, size_wh).spanned
     caption = (
         f"{width} x {height} px: blue corners of {len(corners_xy)} views, red {_LONGER} x their error, green the"
         f" {100 * spanned:.0f} % that they span"

@@ -8,6 +8,7 @@ index is written last: a folder without it holds an unfinished panorama.
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ import numpy as np
 from edgekit.atomic import make_folder, write_atomic
 from edgekit.contracts import Columns, Image
 from edgekit.errors import RunDamagedError, SettingsError
+from edgekit.settings_file import settings_from
 
 INDEX_NAME = "segments.json"
 WIDEST_SEGMENT_PX = 65_500
@@ -33,6 +35,7 @@ _ENCODING: dict[str, list[int]] = {
 }
 """JPEG keeps colour at full resolution: counts from it differ less from those of the exact columns than with colour at
 half resolution, for a fifth more bytes (python bench/run/segment_counts.py PANORAMA.png)."""
+_SEGMENT_NAME = re.compile(r"segment_\d{5,}\.(png|jpg)")
 _REDUCED = MappingProxyType(
     {1: cv2.IMREAD_COLOR, 2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4, 8: cv2.IMREAD_REDUCED_COLOR_8}
 )
@@ -244,12 +247,30 @@ def read_index(folder: Path) -> SegmentIndex:
     """
     path = folder / INDEX_NAME
     try:
-        values = json.loads(path.read_bytes())
-        return SegmentIndex(**{**values, "files": tuple(values["files"])})
+        index = settings_from(json.loads(path.read_bytes()), SegmentIndex)
     except FileNotFoundError as error:
         raise RunDamagedError(f"{path} is missing, so the panorama is unfinished", mend="finish the run") from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, SettingsError) as error:
         raise RunDamagedError(f"{path} cannot be read: {error}") from error
+    wrong = _wrong_in(index)
+    if wrong is not None:
+        raise RunDamagedError(f"{path} cannot be right: {wrong}", mend="take it from a copy, or build it again")
+    return index
+
+
+def _wrong_in(index: SegmentIndex) -> str | None:
+    """What no writer of segments would say; None where all fits together."""
+    if index.direction not in (1, -1):
+        return f"direction is {index.direction}"
+    if not 16 <= index.segment_px <= WIDEST_SEGMENT_PX:
+        return f"segment_px is {index.segment_px}"
+    if index.width_px < 0 or index.height_px < 0:
+        return f"{index.width_px} x {index.height_px} px"
+    wanted = -(-index.width_px // index.segment_px)
+    if len(index.files) != wanted:
+        return f"{len(index.files)} files for {index.width_px} columns, {wanted} hold them"
+    other = [name for name in index.files if not _SEGMENT_NAME.fullmatch(name)]
+    return f"{other[0]} is no segment" if other else None
 
 
 def segment_name(number: int, kind: str) -> str:
