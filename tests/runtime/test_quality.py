@@ -12,12 +12,13 @@ import pytest
 from made_rows import SIZE_WH, made_strip
 
 from edgekit.atomic import write_atomic
-from edgekit.contracts import Frame
+from edgekit.contracts import Columns, Frame
 from edgekit.runtime.mosaic.mosaic import StripMosaic
 from edgekit.runtime.mosaic.settings import MosaicSettings
 from edgekit.runtime.panorama.quality import Quality, QualityWatch
 from edgekit.runtime.panorama.quality_page import quality_page
 from edgekit.runtime.panorama.report import Built, RowReport
+from edgekit.runtime.panorama.thumbnail import Thumbnail
 from edgekit.runtime.records import FrameRecord
 from edgekit.runtime.rowmaker import Look, Motion, SlidingCamera
 
@@ -131,3 +132,53 @@ def test_every_frame_is_drawn_in_the_colour_of_its_fate(tmp_path: Path) -> None:
     page = quality_page(json.loads((tmp_path / "panorama.json").read_text()), records).decode()
     assert page.count("<rect") == 3 * 4
     assert "width=device-width" in page  # a phone shows it at its own width
+
+
+def test_a_step_that_stands_out_is_named_and_a_ride_to_the_left_goes_up(tmp_path: Path) -> None:
+    x_px = [-10.0 * number for number in range(30)]
+    x_px[20:] = [x - 25 for x in x_px[20:]]
+    sure = [0.31 if number == 20 else 0.9 for number in range(30)]
+    records = [
+        FrameRecord(n, n / 30, x, 0.0, c, "placed", None) for n, (x, c) in enumerate(zip(x_px, sure, strict=True))
+    ]
+    figures = report(2, tmp_path)
+    page = quality_page({**figures, "direction": -1}, records).decode()
+    assert "frame 20: 35 px, confidence 0.31" in page
+    assert ">35<" in page
+    assert ">10<" in page
+    assert "<th>good</th>" in page
+    assert "above 0.5" in page
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_the_page_shows_the_panorama_however_long_it_is(direction: int) -> None:
+    """Grey rises from left to right; memory stays that of the picture."""
+    thumbnail = Thumbnail()
+    assert thumbnail.jpeg() is None
+    width_px, strip_px = 200_000, 400
+    starts = range(0, width_px, strip_px)
+    for start in starts if direction > 0 else reversed(starts):
+        grey = np.full((180, strip_px, 3), 250 * start / width_px, np.uint8)
+        thumbnail.take(Columns(grey, start if direction > 0 else start - width_px))
+    data = thumbnail.jpeg()
+    assert data is not None
+    shown = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
+    assert shown.shape[1] == 1100
+    assert shown.shape[0] < 4 * 100
+    assert shown[0, 0] < 5
+    ends = [int(row[:20].mean()) for row in shown[::1]]
+    assert max(value for value in ends if value < 253) > 120
+    assert np.all(np.diff(shown[0].astype(int)) > -6)
+
+
+def test_the_thumbnail_of_a_short_row_is_its_panorama() -> None:
+    row = made_strip(600, 360)
+    thumbnail = Thumbnail()
+    for start in range(0, 600, 16):
+        thumbnail.take(Columns(row[:, start : start + 16], start))
+    data = thumbnail.jpeg()
+    assert data is not None
+    shown = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
+    wanted = cv2.resize(cv2.cvtColor(row, cv2.COLOR_RGB2GRAY), (300, 180), interpolation=cv2.INTER_AREA)
+    assert shown.shape == wanted.shape
+    assert np.abs(shown.astype(int) - wanted).mean() < 4

@@ -144,6 +144,24 @@ class QualityWatch:
             self._steps.append((self._frames - 1, round(grey / last, 3)))
 
 
+def good_values(height_px: int) -> dict[str, str]:
+    """What the figures are like in a row that can be relied on, in words.
+
+    Args:
+        height_px: of the frames.
+    """
+    return {
+        "fastest_px": "below a quarter of the frame's width",
+        "median_confidence": f"above 0.5; below {UNSURE:g} positions are unsure",
+        "drift_px": f"below {_WANDERS_SHARE * height_px:.0f} px",
+        "roll_deg": f"within {_ROLLED_DEG:g} degree",
+        "overlap_residual_grey": "below 20; above 40 neighbours do not show the same",
+        "brightness": f"above {_DARK_GREY:g}, about 100",
+        "fineness": f"above {_BLURRED:g}",
+        "dirt": f"below {_DIRT_SHARE:g}",
+    }
+
+
 def _median(values: list[float]) -> float | None:
     return float(np.median(values)) if values else None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from edgekit.contracts import Columns, Frame
 from edgekit.runtime.panorama.quality import Quality, QualityWatch
 from edgekit.runtime.panorama.quality_page import quality_page
+from edgekit.runtime.panorama.thumbnail import Thumbnail
 from edgekit.runtime.records import FrameRecord
 
 SUMMARY_NAME = "panorama.json"
@@ -73,6 +74,7 @@ class RowReport:
         self._watch = QualityWatch()
         self._records: list[FrameRecord] = []
         self._bridged: list[tuple[int, int]] = []
+        self._thumbnail = Thumbnail()
 
     @property
     def frames(self) -> int:
@@ -91,6 +93,7 @@ class RowReport:
 
     def take(self, columns: Columns) -> None:
         """Columns that were finished, in order."""
+        self._thumbnail.take(columns)
         if columns.bridged and columns.image.shape[1]:
             self._bridged.append((columns.x_px, columns.x_px + columns.image.shape[1]))
 
@@ -113,7 +116,7 @@ class RowReport:
         summary = self._summary(built)
         write(folder / OFFSETS_NAME, offsets_csv(self._records, built.origin_px))
         figures = asdict(summary)
-        write(folder / PAGE_NAME, quality_page(figures, self._records))
+        write(folder / PAGE_NAME, quality_page(figures, self._records, self._thumbnail.jpeg()))
         write(folder / SUMMARY_NAME, (json.dumps(figures, indent=2) + "\n").encode())
         return summary
 
