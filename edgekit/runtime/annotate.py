@@ -16,8 +16,8 @@ from edgekit.store import MergedFruit
 
 LARGEST_PX = 6_000_000
 """Pixels of all rows together: opens everywhere, and takes a fifth of a second to write as PNG."""
-LINE_PX = 8192
-"""A longer row goes on in the next line, as text does; common viewers show pictures of this width in full."""
+LINE_PX = 4000
+"""A longer row goes on in the next line, as text does: a screen shows this width without shrinking it to a thread."""
 _WORKERS = 2
 _HEADER_PX = 26
 _GAP_PX = 10
@@ -130,6 +130,8 @@ def _shrunk(line: Points, shrink: int) -> npt.NDArray[np.int32]:
 
 def _write_title(canvas: Image, piece: _Piece, shrink: int) -> None:
     title = piece.row.title
+    if shrink > 1:
+        title += f", at 1/{shrink} of its size"
     if piece.start_px:
         title += f", from x = {piece.start_px * shrink} px"
     header = canvas[piece.y_px : piece.y_px + _HEADER_PX, piece.x_px : piece.x_px + piece.width_px]

@@ -16,7 +16,7 @@ fruit whole; `pieces` are the detections that it was made of."""
 
 
 def fruit_csv(found: Iterable[tuple[StoredSource, MergedFruit]], class_names: Sequence[str]) -> bytes:
-    """One line a fruit, numbers in full."""
+    """One line a fruit; scores to six digits and boxes to 0.01 px, beyond which nothing is known."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -30,6 +30,6 @@ def _lines(source: StoredSource, fruit: MergedFruit, class_names: Sequence[str])
     columns = zip(found.labels.tolist(), found.scores.tolist(), found.boxes_xyxy.tolist(), found.masks, strict=True)
     for index, (label, score, box, mask) in enumerate(columns):
         yield (
-            source.path, index + 1, class_names[label], score, *box, mask.area_px, int(fruit.cut[index]),
-            fruit.pieces[index],
+            source.path, index + 1, class_names[label], f"{score:.6g}", *(f"{edge:.2f}" for edge in box), mask.area_px,
+            int(fruit.cut[index]), fruit.pieces[index],
         )  # fmt: skip

@@ -42,6 +42,7 @@ def test_a_camera_is_measured_and_its_picture_kept(tmp_path: Path) -> None:
     assert told["size_wh"] == [120, 160]
     assert told["rate_hz"] == pytest.approx(20, rel=0.15)
     assert told["frames"] > 30
+    assert (told["frames"] + told["missing"] - 1) / told["seconds"] == pytest.approx(told["rate_hz"])
     assert 100 < told["brightness"] < 160
     assert told["sharpness"] > 0.2
     assert not any("asked" in line for line in told["warnings"])

@@ -168,6 +168,20 @@ def test_the_picture_stays_within_its_limits(rows):
     assert drawn == pytest.approx(sum(item.size_wh[0] * item.size_wh[1] for item in rows) / shrink**2, rel=0.02)
     assert drawn <= LARGEST_PX
     assert picture.shape[1] <= LINE_PX
+    assert picture.shape[0] <= 1.5 * max(picture.shape[1], 1) + 100
+
+
+def test_many_pictures_are_several_lines_and_say_that_they_are_reduced(monkeypatch):
+    """Nineteen pictures of 3 megapixels lay side by side, fourteen times as wide as high."""
+    titles = []
+    monkeypatch.setattr("edgekit.runtime.annotate.cv2.putText", lambda _, text, *rest: titles.append(text))
+    picture = annotated([row(1512, 2016) for _ in range(19)])
+    assert picture.shape[1] <= 4000
+    assert picture.shape[0] > 1000
+    assert titles == ["row, at 1/4 of its size"] * 19
+    titles.clear()
+    annotated([row(1200)])
+    assert titles == ["row"]
 
 
 def test_the_settings_that_are_written_out_are_the_defaults(repository):

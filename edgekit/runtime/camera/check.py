@@ -28,10 +28,13 @@ class CameraCheck:
     size_wh: tuple[int, int]
     """As delivered, upright."""
     rate_hz: float | None
-    """Frames a second that the camera gives, dropped ones included; None where too few came."""
+    """Frames a second that the camera gives, those that were not seen included; None where too few came."""
     first_frame_s: float
     """From the start to the first frame."""
     dropped: int
+    """Frames that came and gave way to newer ones."""
+    missing: int
+    """Numbers of frames that were not seen: dropped, or lost in an outage."""
     longest_pause_s: float
     """Between two frames."""
     brightness: float | None
@@ -74,6 +77,7 @@ def check_camera(source: LiveSource, seconds: float) -> tuple[CameraCheck, Image
         rate_hz=(last.sequence - first_number) / spent_s if spent_s > 0 else None,
         first_frame_s=times_s[0] - began_s,
         dropped=source.dropped,
+        missing=last.sequence - first_number + 1 - len(times_s),
         longest_pause_s=float(np.diff(times_s).max()) if len(times_s) > 1 else spent_s,
         brightness=quality.brightness,
         dark_share=dark,
