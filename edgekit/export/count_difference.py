@@ -27,8 +27,11 @@ class CountDifference:
 
     def line(self, threshold: float) -> str:
         """Both counts, their difference, and its interval where there is one."""
+        counts = f"count at {threshold:g}: {self.candidate} for {self.reference}"
+        if not self.reference:  # nothing to be a share of
+            return counts
         sure = f" (95 % interval +- {100 * self.margin_share:.1f} %)" if self.margin_share else ""
-        return f"count at {threshold:g}: {self.candidate} for {self.reference}, {100 * self.share:+.1f} %{sure}"
+        return f"{counts}, {100 * self.share:+.1f} %{sure}"
 
     def fault(self, limit: float, threshold: float) -> str | None:
         """Why the difference lies beyond a limit, with the figures; None where it does not.

@@ -53,7 +53,7 @@ def judge(
         tiles: uint8, N x S x S x 3.
         settings: how both are opened.
         labelled: labels will decide on what is found at the threshold; the count is told and not judged.
-        progress: told how many tiles are done, both graphs together.
+        progress: told how many tiles are done, a stage for each graph.
 
     Raises:
         RefusedError: the candidate lies beyond the limits of its precision.
@@ -61,18 +61,18 @@ def judge(
     """
     results: list[list[TileResult]] = []
     infos: list[ModelInfo] = []
-    for number, path in enumerate((reference, candidate)):
+    for path in (reference, candidate):
         segmenter = open_segmenter(path, settings=settings)
         infos.append(segmenter.info)
         found: list[TileResult] = []
         try:
             for start in range(0, len(tiles), segmenter.info.batch):
-                progress("tiles compared with fp32", number * len(tiles) + start, 2 * len(tiles))
+                progress(f"held tiles in {segmenter.info.precision}", start, len(tiles))
                 found += segmenter.segment(tiles[start : start + segmenter.info.batch])
         finally:
             segmenter.close()
+        progress(f"held tiles in {segmenter.info.precision}", len(tiles), len(tiles))
         results.append(found)
-    progress("tiles compared with fp32", 2 * len(tiles), 2 * len(tiles))
     return _verdict(infos, results, labelled=labelled)
 
 

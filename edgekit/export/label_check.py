@@ -82,7 +82,7 @@ def judge_on_labels(
         candidate: the reduced graph of the same weights.
         labels: label file; its pictures lie in `images/` beside it, or right beside it.
         threshold: deployed confidence.
-        progress: told how many pictures are done, both graphs together.
+        progress: told how many pictures are done, a stage for each graph.
 
     Raises:
         RefusedError: the candidate lost more.
@@ -144,17 +144,17 @@ def compare_on_labels(
         labels: what is there.
         images: folder of the pictures.
         threshold: deployed confidence.
-        progress: told how many pictures are done, both models together.
+        progress: told how many pictures are done, a stage for each model.
 
     Raises:
         LabelsError: a picture that cannot be read or has another size than its labels say.
     """
     pictures = len(labels.pictures)
     figures = []
-    for number, side in enumerate((reference, candidate)):
+    for side in (reference, candidate):
 
-        def told(done: int, before: int = number * pictures) -> None:
-            progress("labelled pictures", before + done, 2 * pictures)
+        def told(done: int, stage: str = f"labelled pictures in {side.info.precision}") -> None:
+            progress(stage, done, pictures)
 
         found = predict(side, labels, images, told=told)
         figures.append(mask_ap(labels, found, side.info.class_names, threshold=threshold))

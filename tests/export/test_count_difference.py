@@ -33,6 +33,7 @@ def test_a_limit_of_none_allows_none_and_a_tile_alone_has_no_interval():
     assert count_difference([5, 5, 5], [5, 6, 5]).fault(0.0, 0.5).endswith(", limit 0 %")
     assert count_difference([5, 5, 5], [5, 5, 5]).fault(0.0, 0.5) is None
     assert count_difference([10], [9]).fault(0.05, 0.5) is not None
+    assert count_difference([0, 0, 0], [1, 0, 2]).line(0.5) == "count at 0.5: 3 for 0"
     assert count_difference([], []).fault(0.0, 0.5) is None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 
-from edgekit.contracts import Instances, MaskCrop
+from edgekit.contracts import Instances, MaskCrop, TileResult
 from edgekit.errors import ExportError, LabelsError
 from edgekit.labels import LabelledInstance, LabelledPicture, LabelSet
 
@@ -125,6 +126,20 @@ def test_a_graph_that_lost_too_much_is_refused(tmp_path, monkeypatch):
     with pytest.raises(RefusedError, match=r"int8 was refused.*0\.6500 for 0\.7000") as refused:
         label_check.judge_on_labels(tmp_path / "a.onnx", tmp_path / "b.onnx", tmp_path / "l.json", threshold=0.5)
     assert refused.value.figures["labelled"]["candidate"]["ap50_95"] == 0.65
+
+
+def test_each_graph_tells_how_many_pictures_are_done(tmp_path):
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((100, 100, 3), np.uint8))
+
+    def model(precision: str) -> SimpleNamespace:
+        info = SimpleNamespace(tile_size_px=128, class_names=("fruit",), precision=precision)
+        return SimpleNamespace(info=info, segment=lambda tiles: [TileResult(Instances.empty(), 0) for _ in tiles])
+
+    told = []
+    label_check.compare_on_labels(
+        model("fp32"), model("int8"), labels("fruit"), tmp_path, threshold=0.5, progress=lambda *step: told.append(step)
+    )
+    assert told == [("labelled pictures in fp32", 1, 1), ("labelled pictures in int8", 1, 1)]
 
 
 @pytest.mark.slow
