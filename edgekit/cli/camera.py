@@ -203,7 +203,7 @@ def _tell(found: CameraCheck) -> None:
     width, height = found.size_wh
     rate = "" if found.rate_hz is None else f", {found.rate_hz:.1f} frames/s"
     lost = found.missing - found.dropped
-    outages = f", {lost} were missed in outages" if lost > 0 else ""
+    outages = f", {lost} missed in outages" if lost > 0 else ""
     typer.echo(
         f"{width} x {height} px{rate}: {found.frames} frames seen in {found.seconds:.1f} s, {found.dropped} came too"
         f" late{outages}; the first after {found.first_frame_s:.1f} s, longest pause"

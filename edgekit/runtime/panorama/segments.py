@@ -22,6 +22,7 @@ from edgekit.atomic import make_folder, write_atomic
 from edgekit.contracts import Columns, Image
 from edgekit.errors import RunDamagedError, SettingsError
 from edgekit.settings_file import settings_from
+from edgekit.wording import counted
 
 INDEX_NAME = "segments.json"
 WIDEST_SEGMENT_PX = 65_500
@@ -268,7 +269,7 @@ def _wrong_in(index: SegmentIndex) -> str | None:
         return f"{index.width_px} x {index.height_px} px"
     wanted = -(-index.width_px // index.segment_px)
     if len(index.files) != wanted:
-        return f"{len(index.files)} files for {index.width_px} columns, {wanted} hold them"
+        return f"{counted(len(index.files), 'file')} for {index.width_px} columns, it takes {wanted}"
     other = [name for name in index.files if not _SEGMENT_NAME.fullmatch(name)]
     return f"{other[0]} is no segment" if other else None
 

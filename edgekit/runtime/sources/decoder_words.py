@@ -1,4 +1,4 @@
-"""What libjpeg says of damage in a picture: it only says so on standard error, and OpenCV asks it nothing.
+"""What libjpeg and libpng say of damage in a picture: on standard error alone, without the name of its file.
 
 So standard error is looked at while a picture is decoded. What others write meanwhile is passed on.
 """
@@ -16,8 +16,10 @@ from functools import cache
 from typing import IO
 
 _STDERR = 2
-_LIBJPEG = re.compile(rb"Corrupt JPEG data: [^\n]*\n|Invalid [^\n]*JPEG[^\n]*\n|Premature end of JPEG file\n")
-"""Its warnings (jerror.h)."""
+_WORDS = re.compile(
+    rb"Corrupt JPEG data: [^\n]*\n|Invalid [^\n]*JPEG[^\n]*\n|Premature end of JPEG file\n|libpng [^\n]*\n"
+)
+"""Warnings of libjpeg (jerror.h), warnings and errors of libpng."""
 _PADDING = re.compile(rb"(\d+) extraneous bytes before marker 0xd9")
 _PADDING_BYTES = 64
 """Cameras pad the end of a picture; more bytes than this are what the decoder could not place."""
@@ -33,7 +35,7 @@ def _heard() -> IO[bytes]:
 
 @contextmanager
 def decoder_words() -> Iterator[list[str]]:
-    """Gather what libjpeg says of damage in pictures that are decoded in the block; complete when it has ended."""
+    """Gather what is said of damage in pictures that are decoded in the block; complete when it has ended."""
     damage: list[str] = []
     with _one_at_a_time:
         heard, before = _heard(), os.dup(_STDERR)
@@ -54,12 +56,13 @@ def _sorted_out(heard: IO[bytes]) -> list[str]:
     said = heard.read()
     heard.seek(0)
     heard.truncate()
-    others = _LIBJPEG.sub(b"", said)
+    others = _WORDS.sub(b"", said)
     if others:
         sys.stderr.write(others.decode(errors="replace"))
-    return [line.decode(errors="replace").strip() for line in _LIBJPEG.findall(said) if not _is_padding(line)]
+    return [line.decode(errors="replace").strip() for line in _WORDS.findall(said) if not _is_harmless(line)]
 
 
-def _is_padding(line: bytes) -> bool:
+def _is_harmless(line: bytes) -> bool:
+    """Padding, and what libpng calls a warning: odd colour profiles and the like."""
     match = _PADDING.search(line)
-    return match is not None and int(match[1]) < _PADDING_BYTES
+    return line.startswith(b"libpng warning") or (match is not None and int(match[1]) < _PADDING_BYTES)
