@@ -104,10 +104,12 @@ def export(
 ) -> None:
     """Give out a panorama as one file."""
     from edgekit.cli.ui import prepare_outputs, print_json
-    from edgekit.runtime.panorama.export import export_panorama, find_segments, write_preview
+    from edgekit.runtime.panorama.export import check_tree, export_panorama, find_segments, write_preview
 
     segments = find_segments(folder, row)
     prepare_outputs(target, force=force)
+    if not force:
+        check_tree(target)
     if preview:
         write_preview(segments, target)
     else:

@@ -34,6 +34,17 @@ def find_segments(path: Path, row: int = 0) -> Path:
     return rows[row]
 
 
+def check_tree(target: Path) -> None:
+    """Refuse a deep-zoom tree whose folder is there already: its files would be written over.
+
+    Raises:
+        SettingsError: it is.
+    """
+    if target.suffix.lower() == ".dzi" and _tree_of(target).exists():
+        hint = "name another file, or --force writes into it"
+        raise SettingsError(f"{_tree_of(target)} is there already", mend=hint)
+
+
 def export_panorama(folder: Path, target: Path) -> None:
     """Write one file (.tif, .tiff: BigTIFF, any width) or a deep-zoom tree (.dzi and the folder beside it).
 
@@ -99,7 +110,7 @@ def _write_deep_zoom(reader: SegmentReader, target: Path) -> None:
     """The .dzi is written last: without it the tree is unfinished."""
     width, height = reader.index.width_px, reader.index.height_px
     levels = max(int(np.ceil(np.log2(max(width, height)))), 0)
-    tree = target.with_name(f"{target.stem}_files")
+    tree = _tree_of(target)
     for level in range(levels, -1, -1):
         folder = tree / str(level)
         make_folder(folder)
@@ -118,6 +129,11 @@ def _write_deep_zoom(reader: SegmentReader, target: Path) -> None:
         f' Overlap="0" TileSize="{_TILE_PX}"><Size Width="{width}" Height="{height}"/></Image>\n'
     )
     write_atomic(target, text.encode())
+
+
+def _tree_of(target: Path) -> Path:
+    """The folder of a deep-zoom tree, as viewers look for it."""
+    return target.with_name(f"{target.stem}_files")
 
 
 def _whole_tile(reader: SegmentReader, column: int, row: int) -> Image:
