@@ -3,8 +3,9 @@
     python bench/export/yolo_speed.py WEIGHTS.pt IMAGES [--graph MORE.onnx] [--rounds 15] [--threads 2] [--clock cpu]
 
 All run in one process, in turns, on the same tiles; what is compared are the ratios of the medians. Ultralytics' export
-is run by Ultralytics' `predict` under ONNX Runtime, because its graph leaves NMS and masks to be done afterwards. It
-takes the threads that it finds: for one thread put `taskset -c 0` in front.
+is run by Ultralytics' `predict` under ONNX Runtime, because its graph leaves NMS and masks to be done afterwards. All
+have the same number of threads, unless `--own-threads` leaves Ultralytics those that it takes by itself: on N cores
+N - 1 for PyTorch and N for ONNX Runtime, whatever `taskset` says.
 """
 
 from __future__ import annotations
@@ -17,8 +18,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+Run = Callable[[np.ndarray], object]
+PAUSE_S = 0.05
+"""Before each run: the threads of the one before go on spinning for a while, on the cores that this one needs."""
 
 
 def main() -> None:
@@ -28,6 +34,7 @@ def main() -> None:
     parser.add_argument("--graph", type=Path, action="append", default=[], help="further graphs of the contract")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--own-threads", action="store_true", help="leave Ultralytics the threads that it takes itself")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: on a machine that is not idle")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -45,11 +52,11 @@ def main() -> None:
     for name, row in figures.items():
         print(f"{name:40} {row['median_ms']:8.1f} ms   {row['times_edgekit_fp32']:.2f} x edgekit fp32")
     if options.json:
-        asked = {"threads": options.threads, "clock": options.clock}
+        asked = {"threads": options.threads, "own_threads": options.own_threads, "clock": options.clock}
         options.json.write_text(json.dumps({**asked, "figures": figures, "samples_ms": samples}, indent=2))
 
 
-def prepare(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Callable[[np.ndarray], object]], np.ndarray]:
+def prepare(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Run], np.ndarray]:
     import torch
     from ultralytics import YOLO
 
@@ -60,13 +67,13 @@ def prepare(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Callab
     from edgekit.segment import SegmenterSettings, open_segmenter
 
     torch.set_num_threads(options.threads)
+    if not options.own_threads:
+        limit_onnxruntime(options.threads)
     recipe = read_recipe(find_recipe("yolo11"))
     tiles = read_tiles(options.images, size_px=recipe.tile_size_px, limit=options.rounds, at_least=2).tiles
     (artifact,) = export_all(Request(recipe, Weights(options.weights), folder), progress=lambda *_: None)
     settings = SegmenterSettings(threads=options.threads)
-    runs: dict[str, Callable[[np.ndarray], object]] = {
-        "edgekit fp32": open_segmenter(artifact.path, settings=settings).segment
-    }
+    runs: dict[str, Run] = {"edgekit fp32": open_segmenter(artifact.path, settings=settings).segment}
     for graph in options.graph:
         runs[f"edgekit {graph.name}"] = open_segmenter(graph, settings=settings).segment
     copy = folder / options.weights.name
@@ -74,11 +81,37 @@ def prepare(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Callab
     exported = YOLO(copy).export(format="onnx", imgsz=recipe.tile_size_px, simplify=False, verbose=False)
     models = {"ultralytics onnx + postprocessing": YOLO(exported, task="segment"), "ultralytics": YOLO(copy)}
     for name, model in models.items():
-        runs[f"{name} (predict)"] = predictor(model, recipe.tile_size_px, recipe.score_floor)
+        predict = predictor(model, recipe.tile_size_px, recipe.score_floor)
+        runs[f"{name} (predict)"] = predict if options.own_threads else on_threads(predict, options.threads)
     return runs, tiles
 
 
-def predictor(model: object, size_px: int, floor: float) -> Callable[[np.ndarray], object]:
+def limit_onnxruntime(threads: int) -> None:
+    """Give every session that is opened from now on this number of threads."""
+    import onnxruntime
+
+    make = onnxruntime.InferenceSession
+
+    def limited(path: str, options: Any = None, **rest: Any) -> Any:
+        options = options or onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        return make(path, options, **rest)
+
+    onnxruntime.InferenceSession = limited
+
+
+def on_threads(run: Run, threads: int) -> Run:
+    """PyTorch's threads are set before every run: Ultralytics changes them when it opens a model."""
+    import torch
+
+    def run_on_threads(tiles: np.ndarray) -> object:
+        torch.set_num_threads(threads)
+        return run(tiles)
+
+    return run_on_threads
+
+
+def predictor(model: object, size_px: int, floor: float) -> Run:
     def predict(tiles: np.ndarray) -> object:
         bgr = np.ascontiguousarray(tiles[0][..., ::-1])
         return model(bgr, imgsz=size_px, conf=floor, iou=0.7, verbose=False, device="cpu")  # type: ignore[operator]
@@ -86,9 +119,7 @@ def predictor(model: object, size_px: int, floor: float) -> Callable[[np.ndarray
     return predict
 
 
-def measure(
-    runs: dict[str, Callable[[np.ndarray], object]], tiles: np.ndarray, rounds: int, clock: Callable[[], float]
-) -> dict[str, list[float]]:
+def measure(runs: dict[str, Run], tiles: np.ndarray, rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
     """Milliseconds of every run; each round takes all of them, on the same tile."""
     for run in runs.values():
         run(tiles[:1])
@@ -97,6 +128,7 @@ def measure(
     for round_ in range(rounds):
         tile = tiles[round_ % len(tiles)][None]
         for name, run in runs.items():
+            time.sleep(PAUSE_S)
             start = clock()
             run(tile)
             samples[name].append((clock() - start) * 1e3)
