@@ -30,6 +30,7 @@ def open_camera(
     settings: LiveSettings | None = None,
     held: int = 1,
     waiting: int = 0,
+    waits: bool = False,
     told: Callable[[str], None] | None = None,
 ) -> LiveSource:
     """The source for a camera; it is started when its frames are asked for.
@@ -39,6 +40,7 @@ def open_camera(
         settings: patience.
         held: frames that may wait for a reader that is late; 1: the newest alone.
         waiting: frames that the reader may hold itself; memory for all of them is taken with the first one.
+        waits: it waits for its reader instead, and loses no frame: a film.
         told: hears why a camera is started again.
 
     Raises:
@@ -49,7 +51,7 @@ def open_camera(
     command, framing = _command(camera, as_they_come)
 
     def start() -> Feed:
-        return Feed(command, framing, held=held)
+        return Feed(command, framing, held=held, waits=waits)
 
     name = camera.pipeline if camera.kind == "gstreamer" else f"{camera.kind} {camera.address}"
     upright = turn and _pooled(turn, FramePool(waiting + _IN_HAND))

@@ -23,10 +23,11 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 _LIVE_ELEMENT = re.compile(
-    r"\b(rtsp|rtp|rtmp|rist|srt|udp|tcp|ndi|souphttp|curlhttp|v4l2|nv|libcamera|pylon|aravis|uvch264|shm)\w*src\b"
-    r"|\b(?!file:)[a-z][a-z0-9+.-]+://"
+    r"\b(rtsp|rtp|rtmp|rist|srt|udp|tcp|ndi|souphttp|curlhttp|shm)\w*src\b"
+    r"|\b(v4l2|nv|libcamera|pylon|arv|aravis|uvch264|tcam|decklink|imx|qti|zed|realsense|auto|ximage)\w*src\b"
+    r"|\b(?!file:)[a-z][a-z0-9+.-]+://|\bis-live=(true|1)\b"
 )
-"""Elements and addresses of a pipeline that a camera or the network feeds."""
+"""Elements and addresses of a pipeline that the network or a camera feeds."""
 
 
 @dataclass(frozen=True)

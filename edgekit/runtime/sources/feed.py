@@ -44,10 +44,12 @@ class Feed:
         framing: how its frames come.
         held: frames that may wait to be taken; 1: the newest alone. With a few, a reader that keeps pace and only stops
             for a moment loses none.
+        waits: the process waits until a frame was taken, so that none is lost: for films, not for cameras.
     """
 
-    def __init__(self, command: Sequence[str], framing: Framing, *, held: int = 1) -> None:
+    def __init__(self, command: Sequence[str], framing: Framing, *, held: int = 1, waits: bool = False) -> None:
         self._framing = framing
+        self._waits = waits
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -59,7 +61,9 @@ class Feed:
         self._words = b""
         self._changed = threading.Condition()
         self._frames: deque[Newest] = deque(maxlen=held)
+        self._held = held
         self._ended = False
+        self._stopped = False
         self._stopping = threading.Lock()
         self._last_words: tuple[int | None, str] | None = None
         self._threads = [
@@ -72,7 +76,9 @@ class Feed:
         """The next frame that is held; None where none came in time or the process ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._frames or self._ended, timeout_s)
-            return self._frames.popleft() if self._frames else None
+            taken = self._frames.popleft() if self._frames else None
+            self._changed.notify_all()
+            return taken
 
     @property
     def ended(self) -> bool:
@@ -98,6 +104,9 @@ class Feed:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
         for thread in self._threads:
             thread.join()
         for pipe in (self._process.stdout, self._process.stderr):
@@ -111,6 +120,8 @@ class Feed:
             with contextlib.suppress(FramingError, OSError, ValueError):
                 while (arrival := self._framing.read(pipe)) is not None:
                     with self._changed:
+                        if self._waits:
+                            self._changed.wait_for(lambda: len(self._frames) < self._held or self._stopped)
                         self._frames.append(Newest(arrival.image, number, time.monotonic(), arrival.device_time_s))
                         self._changed.notify()
                     number += 1

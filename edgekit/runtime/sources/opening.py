@@ -34,8 +34,8 @@ def open_source(path: Path, *, rate_hz: float = RATE_HZ, told: Callable[[str], N
 
         camera = read_camera(path)
         require_file(camera)
-        patience = LiveSettings(never_s=_NEVER_S, may_end=has_an_end(camera))
-        return open_camera(camera, settings=patience, told=told)
+        film = has_an_end(camera)
+        return open_camera(camera, settings=LiveSettings(never_s=_NEVER_S, may_end=film), waits=film, told=told)
     stretch = parse_stretch(path)
     if stretch is not None:
         return StretchSource(open_source(stretch.file, rate_hz=rate_hz), stretch)
