@@ -7,6 +7,7 @@ import math
 import cv2
 import numpy as np
 import numpy.typing as npt
+from scipy.special import i0
 
 from edgekit.contracts import Image
 
@@ -76,5 +77,5 @@ def _kernel(fraction: float) -> npt.NDArray[np.float32]:
     if not fraction:
         return np.ones(1, np.float32)
     away = fraction - np.arange(1 - _REACH_PX, _REACH_PX + 1)
-    taps = np.sinc(away) * np.i0(_BETA * np.sqrt(1 - (away / _REACH_PX) ** 2))
+    taps = np.sinc(away) * i0(_BETA * np.sqrt(1 - (away / _REACH_PX) ** 2))
     return np.asarray(taps / taps.sum(), np.float32)
