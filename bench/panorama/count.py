@@ -137,7 +137,7 @@ def main() -> None:
             row = control(strip, CONTROLS_PX[name], segmenter, threshold)
         else:
             panorama = fruit_of(read_png(options.rows / f"{name}.panorama.png"), segmenter)
-            row = figures(panorama, fruit_of(strip, segmenter), options.threshold)
+            row = figures(panorama, fruit_of(strip, segmenter), threshold)
         case_files.write_row(options.out, name, row)
 
 
