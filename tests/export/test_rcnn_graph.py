@@ -107,6 +107,18 @@ def test_a_batch_gives_the_rows_of_single_tiles(target: str, rescoring: bool) ->
                 assert np.allclose(many[index], one[0], atol=1e-3), name
 
 
+def test_a_batch_through_the_swin_backbone_gives_the_rows_of_single_tiles() -> None:
+    recipe = replace(RECIPE, model="mask_rcnn_sw", batch=2)
+    model = rcnn.eager_model(recipe, Weights(untrained_seed=1))
+    tiles = tiles_of(recipe, 2)
+    together = run(rcnn.static_graph(model, recipe, target="cpu"), tiles)
+    assert together[0].min() > 0
+    single = rcnn.static_graph(model, replace(recipe, batch=1), target="cpu")
+    for index, tile in enumerate(tiles):
+        for many, one in zip(together[:4], run(single, tile[None]), strict=False):
+            assert np.allclose(many[index], one[0], atol=1e-3)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_limits_are_told(target: str) -> None:
     recipe = sized(128, max_detections=2, proposals=5, nms_candidates=60)

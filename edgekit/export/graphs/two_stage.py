@@ -56,7 +56,7 @@ class TwoStageGraph(nn.Module):
         self.backbone = backbone
         self.rpn_head = copy.deepcopy(model.rpn.head)
         with torch.no_grad():
-            maps = list(backbone(torch.zeros(1, 3, self.size_px, self.size_px)).values())
+            maps = list(backbone(torch.zeros(settings.batch, 3, self.size_px, self.size_px)).values())
         self.layout = Layout.of([level.shape[-1] for level in maps[:LEVELS]])
         target = settings.target
         self.proposals = ProposalStage(

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from edgekit.errors import CheckpointError
+from edgekit.export.checkpoint import check_finite
 
 WRAPPERS = ("model", "state_dict", "model_state_dict")
 """Keys under which training scripts put the state dict, beside the optimizer's and others (torchvision's: `model`)."""
@@ -44,9 +45,7 @@ def load_by_name(model: nn.Module, held: object, path: Path) -> None:
     if parts:
         mend = "name as many classes in the recipe" if resized and not missing + unknown else "give the model's own"
         raise CheckpointError(f"{path} does not fit this model; {'; '.join(parts)}", mend=mend)
-    broken = [key for key in theirs if state[key].is_floating_point() and not bool(state[key].isfinite().all())]
-    if broken:
-        raise CheckpointError(f"{path} has values that are not finite in {broken[0]}", mend="use an earlier checkpoint")
+    check_finite(state, path)
     model.load_state_dict({key: state[key] for key in theirs})
 
 
