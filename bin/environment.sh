@@ -7,7 +7,7 @@ environment() {
         echo "edgekit needs Python 3.10 or newer, $python is $("$python" --version 2>&1); set PYTHON to a newer one" >&2
         return 1
     }
-    if [ -e "$folder/.ready" ] && [ "$folder/.ready" -nt pyproject.toml ]; then return 0; fi
+    if [ -n "$(find "$folder/.ready" -newer pyproject.toml 2>/dev/null)" ]; then return 0; fi
     "$python" -m venv "$folder" || {
         echo "cannot make a virtual environment in $folder; on Debian and Ubuntu: apt-get install python3-venv" >&2
         return 1
