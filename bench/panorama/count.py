@@ -26,6 +26,7 @@ import cv2
 import numpy as np
 import pooled
 
+from edgekit.cli.threshold import ThresholdRequest, resolve_threshold
 from edgekit.contracts import Image, Instances, Segmenter
 from edgekit.masks import iou
 from edgekit.runtime.default_model import default_model_path
@@ -35,8 +36,6 @@ from edgekit.tiles import MergeSettings, TileSettings, cut_tile, merge, plan_til
 
 SAME_IOU = 0.5
 LENIENCE = 0.2
-FALLBACK = 0.5
-"""Threshold where the model names none."""
 NEAR = 0.05
 """Of the unmatched, those that lie so close above the threshold are told apart."""
 CONTROLS_PX = {"control 0.5 px": 0.5, "control 16 px": 16.0, "control noise": 0.0}
@@ -128,7 +127,7 @@ def main() -> None:
         return
     cv2.setNumThreads(1)
     segmenter = open_segmenter(options.model or default_model_path(), settings=SegmenterSettings(threads=1))
-    threshold = options.threshold or segmenter.info.default_threshold or FALLBACK
+    threshold = resolve_threshold(ThresholdRequest(options.threshold, None), segmenter.info).value
     kept = sorted(path.name.removesuffix(".strip.png") for path in options.rows.glob("*.strip.png"))
     options.out.mkdir(parents=True, exist_ok=True)
     for name in case_files.missing([*CONTROLS_PX, *kept], options):

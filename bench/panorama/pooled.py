@@ -1,41 +1,31 @@
 """Unmatched fruit of several rows together, with what so many fruit can tell."""
 
-import math
-
 import case_files
+from scipy.stats import binomtest
 
 GOAL_CLEAN, GOAL_FAULT = 1.0, 2.0
 """Per cent of the fruit found on strip and panorama that may be left without a partner."""
-Z = 1.96
 SUMS = ("strip", "panorama", "lost", "extra", "lost_lenient", "extra_lenient", "near_threshold")
-
-
-def interval(unmatched: int, fruit: int) -> tuple[float, float]:
-    """95 % interval of a share (E. B. Wilson, Probable inference, the law of succession, and statistical inference,
-    1927)."""
-    share, spread = unmatched / fruit, Z**2 / fruit
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z * math.sqrt(share * (1 - share) / fruit + spread / (4 * fruit)) / (1 + spread)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def pool(rows: list[case_files.Row]) -> case_files.Row:
     """Figures of one case over several rows.
 
     `unmatched_percent` is the share of what was found, on the strip and on the panorama, that has no partner. A pair is
-    one fruit found twice, so the interval is that of the share of unmatched fruit, carried over.
+    one fruit found twice, so the interval (Wilson's) is that of the share of unmatched fruit, carried over.
     """
     sums = {name: sum(int(str(row[name])) for row in rows) for name in SUMS}
     found, unmatched = sums["strip"] + sums["panorama"], sums["lost"] + sums["extra"]
     fruit = (found + unmatched) // 2
     if not fruit:
         return {**sums, "fruit": 0, "unmatched_percent": None, "interval_percent": None, "lenient_percent": None}
+    interval = binomtest(unmatched, fruit).proportion_ci(0.95, method="wilson")
     lenient = sums["lost_lenient"] + sums["extra_lenient"]
     return {
         **sums,
         "fruit": fruit,
         "unmatched_percent": round(100 * unmatched / found, 2),
-        "interval_percent": [round(100 * share / (2 - share), 2) for share in interval(unmatched, fruit)],
+        "interval_percent": [round(100 * share / (2 - share), 2) for share in interval],
         "lenient_percent": round(100 * lenient / found, 2),
     }
 

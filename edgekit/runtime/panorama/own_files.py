@@ -70,8 +70,9 @@ class OwnFiles:
         Raises:
             StorageError: the disk is full, read-only or failing.
         """
-        self._names.append(path.name)
-        write_atomic(self._folder / NOTE_NAME, json.dumps({"files": self._names}).encode())
+        if path.name not in self._names:  # the index is written anew with every segment
+            self._names.append(path.name)
+            write_atomic(self._folder / NOTE_NAME, json.dumps({"files": self._names}).encode())
         write_atomic(path, data)
 
     def finish(self) -> None:
